@@ -107,7 +107,7 @@ describe("holder", () => {
       },
       allows: {
         "packages/holder/src/hold.ts": [
-          'import { spawn } from "node:child_process";\nimport type { Hold } from "@rouse/contract";',
+          'import { spawn } from "node:child_process";\nimport type { HolderInfo } from "@rouse/contract";',
           'import { readScreen } from "@rouse/core";\nimport "./terminal/tend-terminal.ts";',
         ],
         "packages/holder/src/hold.test.ts": ['import { z } from "zod";'],

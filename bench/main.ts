@@ -126,11 +126,11 @@ else await runBench();
 async function runBench(): Promise<void> {
   const { values, positionals } = readArguments();
   const seconds = Number(values.seconds);
-  if (!(seconds > 0)) return complain(`--seconds ${values.seconds} is not a number above 0`);
+  if (!(seconds > 0)) return refuse(`--seconds ${values.seconds} is not a number above 0`);
   const [name, ...more] = positionals;
   if (name === undefined) return void process.stdout.write(usage);
   const bench = benches.find((one) => one.name === name);
-  if (bench === undefined || more.length > 0) return complain(`there is no bench ${positionals.join(" ")}`);
+  if (bench === undefined || more.length > 0) return refuse(`there is no bench ${positionals.join(" ")}`);
   cleanUpOnExit();
   const say = (progress: string) => process.stderr.write(`${progress}\n`);
   const show = (table: string) => (values.json ? process.stderr : process.stdout).write(`${table}\n`);
@@ -149,12 +149,12 @@ function readArguments() {
       options: { seconds: { type: "string", default: "5" }, json: { type: "boolean", default: false } },
     });
   } catch (error) {
-    complain((error as Error).message);
+    refuse((error as Error).message);
     process.exit();
   }
 }
 
-function complain(sentence: string): void {
+function refuse(sentence: string): void {
   process.stderr.write(`${sentence}\n\n${usage}`);
   process.exitCode = 1;
 }

@@ -86,8 +86,8 @@ export function startLoad(plan: LoadPlan): { readonly result: Promise<LoadResult
 }
 
 async function outputOf(child: ChildProcess): Promise<string> {
-  const [printed, complaint] = await Promise.all([read(child.stdout), read(child.stderr), ended(child)]);
-  if (child.exitCode !== 0) throw new Error(`${child.spawnargs.slice(1, 3).join(" ")} failed: ${complaint}`);
+  const [printed, printedError] = await Promise.all([read(child.stdout), read(child.stderr), ended(child)]);
+  if (child.exitCode !== 0) throw new Error(`${child.spawnargs.slice(1, 3).join(" ")} failed: ${printedError}`);
   return printed;
 }
 
@@ -121,13 +121,13 @@ function statusOf(port: number, path: string): Promise<number | null> {
 }
 
 async function becomeServer(child: ChildProcess, port: number): Promise<Server> {
-  const complaint = read(child.stderr);
+  const printedError = read(child.stderr);
   child.stdout?.resume();
   try {
     await waitUntilReady(port, () => child.exitCode === null && child.signalCode === null);
   } catch (error) {
     await end(child, "SIGKILL");
-    throw new Error(`${child.spawnargs.join(" ")} did not start: ${await complaint}`, { cause: error });
+    throw new Error(`${child.spawnargs.join(" ")} did not start: ${await printedError}`, { cause: error });
   }
   const pid = child.pid;
   if (pid === undefined) throw new Error("a server that answers has a process id");

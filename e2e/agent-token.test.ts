@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { join } from "node:path";
 import type { HeartbeatAck, Problem, RouseEvent } from "@rouse/contract";
-import { canonicalize } from "json-canonicalize";
+import { canonicalJson } from "@rouse/contract";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AgentTokenClaims, mintAgentToken } from "../packages/daemon/src/home/agent-token.ts";
 import { cleanUp } from "./clean-up.ts";
@@ -123,7 +123,7 @@ describe("an agent with a token of its own", () => {
   it("may sign its beats", async () => {
     const agent = agentWith({ agentId: "signer", incarnation: 2 });
     const message = { agentId: "signer", tokenCount: 17, unknownField: true };
-    const checksum = createHash("sha256").update(canonicalize(message)).digest("hex");
+    const checksum = createHash("sha256").update(canonicalJson(message)).digest("hex");
     expect(acceptedBy(await agent.says({ ...message, checksum }))).toEqual(accepted);
     const forged = await agent.says({ ...message, tokenCount: 18, checksum });
     expect(forged).toMatchObject({ status: 422, json: { because: "wrong-checksum" } });

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { HeartbeatAck, Problem } from "@rouse/contract";
-import { canonicalize } from "json-canonicalize";
+import { canonicalJson } from "@rouse/contract";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { cleanUp } from "./clean-up.ts";
 import { type Answered, type Sent, sendBeat, sendRequest } from "./send-request.ts";
@@ -248,7 +248,7 @@ describe("the number of a beat", () => {
 describe("a checksum", () => {
   const sign = (message: object) => ({
     ...message,
-    checksum: createHash("sha256").update(canonicalize(message)).digest("hex"),
+    checksum: createHash("sha256").update(canonicalJson(message)).digest("hex"),
   });
 
   it("that is right is accepted, whatever the order of the fields", async () => {

@@ -52,7 +52,7 @@ describe("a daemon that stood still for longer than any of its agents may be sil
         "the monitor was blind (stall)",
       );
     }
-    expect(await daemon.events("HEALTH_STATE_CHANGED", "HOLD_STARTED")).toEqual([]);
+    expect(await daemon.events("HEALTH_STATE_CHANGED", "VERDICTS_HELD_BACK")).toEqual([]);
     expect((await daemon.rouse.status()).monitor.lastGap?.cause).toBe("stall");
     expect(gap.id).toBeGreaterThan(0);
   });
@@ -135,7 +135,7 @@ describe("six agents that fall silent at once", () => {
     await untilAllHeard(agents);
 
     await Promise.all(agents.map((agent) => agent.fallSilent()));
-    await until("the fleet is on hold", async () => (await daemon.events("HOLD_STARTED")).length > 0);
+    await until("the fleet is on hold", async () => (await daemon.events("VERDICTS_HELD_BACK")).length > 0);
     const held = await daemon.rouse.status();
     expect(held).toMatchObject({
       status: "on-hold",
@@ -145,9 +145,9 @@ describe("six agents that fall silent at once", () => {
     for (const agentId of back) startBeating(daemon, agentId);
     for (const agentId of gone) await untilState(daemon, agentId, "UNRESPONSIVE");
 
-    await until("the hold is over", async () => (await daemon.events("HOLD_ENDED")).length > 0);
+    await until("the hold is over", async () => (await daemon.events("VERDICTS_RESUMED")).length > 0);
     const events = await daemon.events();
-    const [hold, ...others] = events.filter(({ type }) => type === "HOLD_STARTED");
+    const [hold, ...others] = events.filter(({ type }) => type === "VERDICTS_HELD_BACK");
     expect(others).toEqual([]);
     const judged = events.filter(isChangeTo("UNRESPONSIVE"));
     expect(judged.map(agentOf).sort()).toEqual(gone);

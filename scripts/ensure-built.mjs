@@ -21,7 +21,7 @@ export const entryPoints = {
 /** Node takes four times as long to load zod from its many files as what we use of it from one. */
 export const splitUp = {
   splitting: true,
-  inside: ["@xterm/addon-serialize", "@xterm/headless", "commander", "json-canonicalize", "yaml", "zod"],
+  inside: ["@xterm/addon-serialize", "@xterm/headless", "commander", "yaml", "zod"],
 };
 const builds = [
   { folder: "packages/daemon", entryPoints: [entryPoints, holder], options: splitUp },

@@ -81,7 +81,7 @@ describe("what is loaded", () => {
 
   it("is no more than what makes its token for starting an agent where nothing is configured", () => {
     const starting = [...command("agents/spawn"), "packages/holder/src/start-holder.ts"];
-    expect(packagesWith(...starting)).toEqual(["commander", "json-canonicalize"]);
+    expect(packagesWith(...starting)).toEqual(["commander"]);
   });
 
   it("is found wherever it comes from", () => {

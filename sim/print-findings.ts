@@ -8,7 +8,7 @@ export function printFindings(findings: Findings): string {
   const { falseVerdicts, trueVerdicts, detection } = findings;
   const lines = [
     `seed ${findings.seed}, preset ${findings.preset}: ${findings.agents} agents, ${Math.round(findings.agentHours).toLocaleString("en")} agent-hours, ` +
-      `${findings.beats.toLocaleString("en")} beats, ${findings.faults} troubles of the monitor's own; history ${findings.fingerprint}`,
+      `${findings.beats.toLocaleString("en")} beats, ${findings.faults} faults of the monitor's own; history ${findings.fingerprint}`,
     "",
     row("verdict", "right", "false", "", ""),
     ...(["UNRESPONSIVE", "STUCK", "FAILING"] as const).map((state) =>

@@ -23,7 +23,7 @@ const { values } = parseArgs({
 interface Noticed {
   readonly tests: number;
   /** `null`: it was not run, or did not run without the guard. */
-  readonly world: { readonly stopped: number; readonly complaints: number } | null;
+  readonly world: { readonly stopped: number; readonly violations: number } | null;
 }
 
 const run = promisify(execFile);
@@ -55,7 +55,7 @@ async function look(copy: string, around = "packages/core"): Promise<Noticed> {
     process.execPath,
     day,
   );
-  return { tests, world: { stopped: ladder?.healthyStopped ?? 0, complaints: violations.length } };
+  return { tests, world: { stopped: ladder?.healthyStopped ?? 0, violations: violations.length } };
 }
 
 async function lookWithout({ file, find, replace }: Guard, copy: string): Promise<Noticed> {
@@ -75,7 +75,7 @@ async function lookWithout({ file, find, replace }: Guard, copy: string): Promis
 function describeWorld({ world }: Noticed): string {
   if (world === null) return "–";
   if (world.stopped > 0) return `${world.stopped} well agents stopped`;
-  return world.complaints > 0 ? `${world.complaints} complaints` : "not seen";
+  return world.violations > 0 ? `${world.violations} violations` : "not seen";
 }
 
 const describe = (name: string, noticed: Noticed): string =>

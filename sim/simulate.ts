@@ -76,8 +76,8 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     deaf: false,
     load: 0,
     store: { outage: false, crashAfterCommit: null },
-    troubleUntil: 0,
-    troubles: [],
+    faultUntil: 0,
+    faults: [],
     crash(downFor) {
       life += 1;
       disk.crash();
@@ -89,8 +89,8 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
       arrivals = [];
       for (const one of lost) one.lost();
       startAt = timeline.now() + downFor;
-      world.troubleUntil = Math.max(world.troubleUntil, startAt);
-      world.troubles.push({ from: timeline.now(), to: startAt });
+      world.faultUntil = Math.max(world.faultUntil, startAt);
+      world.faults.push({ from: timeline.now(), to: startAt });
     },
   };
   const clock = clockOf(timeline, world);
@@ -123,7 +123,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     });
   };
   // Answers to the default policy's amnesty: one TTL and its margin.
-  const excuses = createExcuses(timeline.now, world.troubles, 3 * 300_000 + 60_000);
+  const excuses = createExcuses(timeline.now, world.faults, 3 * 300_000 + 60_000);
   const held: HeldWorld = createHeldWorld({
     count: options.held ?? 0,
     others: options.agents - (options.held ?? 0),
@@ -145,7 +145,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
       });
     },
     isCutOff: (agentId) => network.cutOffFor(agentId) !== null || world.deaf,
-    complain: judge.complain,
+    violated: judge.violated,
     excusedSince: excuses.excusedSince,
     blindSince: excuses.blindSince,
   });

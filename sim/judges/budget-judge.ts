@@ -11,7 +11,7 @@ interface Spent {
 }
 
 /** Reckons the budgets anew from what was really done: never passed, and never said to be used up while something was left. */
-export function judgeBudgets(budget: KillBudget, now: () => number, complain: (text: string) => void) {
+export function judgeBudgets(budget: KillBudget, now: () => number, violated: (text: string) => void) {
   const { hostInterval, hostBurst, fleetKills, fleetWindow } = budget;
   let executed: Spent[] = [];
   let ordered: Spent[] = [];
@@ -37,9 +37,9 @@ export function judgeBudgets(budget: KillBudget, now: () => number, complain: (t
       executed = [...lately(executed), { at: now(), host }];
       const inWindow = executed.filter(({ at }) => at > now() - fleetWindow + blur).length;
       most = Math.max(most, inWindow);
-      if (inWindow > fleetKills) complain(`${agentId} is the ${inWindow}th agent stopped within the fleet's window`);
+      if (inWindow > fleetKills) violated(`${agentId} is the ${inWindow}th agent stopped within the fleet's window`);
       const tokens = tokensOf(host, executed, now());
-      if (tokens < -blur / hostInterval) complain(`${agentId} was stopped without a token of its host ${host}`);
+      if (tokens < -blur / hostInterval) violated(`${agentId} was stopped without a token of its host ${host}`);
     },
     note(event: RouseEvent, hostOf: (agentId: string) => string): void {
       if (event.type === "TERMINATION_ORDERED" && event.payload.because !== "ordered")
@@ -48,12 +48,12 @@ export function judgeBudgets(budget: KillBudget, now: () => number, complain: (t
       const { agentId, because } = event.payload;
       if (because === "fleet-budget") {
         const left = fleetKills - ordered.filter(({ at }) => at > now() - fleetWindow - blur).length;
-        if (left > 0) complain(`${agentId} was not stopped for the fleet's budget, of which ${left} were left`);
+        if (left > 0) violated(`${agentId} was not stopped for the fleet's budget, of which ${left} were left`);
       }
       if (because === "host-budget") {
         const tokens = tokensOf(hostOf(agentId), ordered, now());
         if (tokens >= 1 + blur / hostInterval)
-          complain(`${agentId} was not stopped for its host's budget, of which ${tokens.toFixed(1)} were left`);
+          violated(`${agentId} was not stopped for its host's budget, of which ${tokens.toFixed(1)} were left`);
       }
     },
     /** The most that were stopped within one window. */

@@ -5,8 +5,8 @@ interface Stretch {
   readonly to: number;
 }
 
-/** How much of a time the monitor could do nothing about: troubles of its own with the amnesty after each, holds and freezes. */
-export function createExcuses(now: () => number, troubles: readonly Stretch[], amnesty: number) {
+/** How much of a time the monitor could do nothing about: faults of its own with the amnesty after each, holds and freezes. */
+export function createExcuses(now: () => number, faults: readonly Stretch[], amnesty: number) {
   const still: Stretch[] = [];
   const since = new Map<string, number>();
 
@@ -15,8 +15,8 @@ export function createExcuses(now: () => number, troubles: readonly Stretch[], a
     if (type === "MONITOR_STARTED") for (const held of since.keys()) if (held !== "frozen") end(held);
     const scope =
       type === "MONITOR_FROZEN" || type === "MONITOR_THAWED" ? "frozen" : "scope" in payload ? payload.scope : "";
-    if (type === "MONITOR_FROZEN" || type === "HOLD_STARTED") since.set(scope, since.get(scope) ?? now());
-    if (type === "MONITOR_THAWED" || type === "HOLD_ENDED") end(scope);
+    if (type === "MONITOR_FROZEN" || type === "VERDICTS_HELD_BACK") since.set(scope, since.get(scope) ?? now());
+    if (type === "MONITOR_THAWED" || type === "VERDICTS_RESUMED") end(scope);
   }
 
   function end(scope: string): void {
@@ -32,19 +32,19 @@ export function createExcuses(now: () => number, troubles: readonly Stretch[], a
     /** How much of it the monitor was not there at all. */
     blindSince(at: number): number {
       let sum = 0;
-      for (let i = troubles.length - 1; i >= 0; i--) {
-        const trouble = troubles[i] as Stretch;
-        if (trouble.to < at) break;
-        sum += overlap(at, trouble);
+      for (let i = faults.length - 1; i >= 0; i--) {
+        const fault = faults[i] as Stretch;
+        if (fault.to < at) break;
+        sum += overlap(at, fault);
       }
       return sum;
     },
     excusedSince(at: number): number {
       let sum = 0;
-      for (let i = troubles.length - 1; i >= 0; i--) {
-        const trouble = troubles[i] as Stretch;
-        if (trouble.to + amnesty < at) break;
-        sum += overlap(at, { from: trouble.from, to: trouble.to + amnesty });
+      for (let i = faults.length - 1; i >= 0; i--) {
+        const fault = faults[i] as Stretch;
+        if (fault.to + amnesty < at) break;
+        sum += overlap(at, { from: fault.from, to: fault.to + amnesty });
       }
       for (let i = still.length - 1; i >= 0; i--) {
         const stretch = still[i] as Stretch;

@@ -13,7 +13,7 @@ const oneTurn = 2.5 * second;
 
 interface Parts {
   readonly now: () => number;
-  readonly complain: (text: string) => void;
+  readonly violated: (text: string) => void;
   readonly budget: BudgetJudge;
   readonly hostOf: (agentId: string) => string;
   /** Where the next life of this task should go on from. */
@@ -56,7 +56,7 @@ export interface HandsFindings {
 /** Holds what was really done to agents against what was really the matter with them. */
 export function judgeHands({
   now,
-  complain,
+  violated,
   budget,
   hostOf,
   newestRight,
@@ -104,12 +104,12 @@ export function judgeHands({
     const { life, traits } = actor;
     const { cure } = life;
     const doing = `${life.mode.kind}, life ${life.incarnation}, ${JSON.stringify(traits)}`;
-    if (!traits.mayAct) complain(`${key}: ${actor.id} was stopped although its policy forbids it`);
+    if (!traits.mayAct) violated(`${key}: ${actor.id} was stopped although its policy forbids it`);
     if (actor.attached() > 0 && now() - (attachedSince.get(actor.id) ?? now()) > oneTurn)
-      complain(`${key}: ${actor.id} was stopped with a person at its terminal`);
-    if (frozenSince !== null && now() - frozenSince > oneTurn) complain(`${key}: ${actor.id} was stopped in a freeze`);
-    if (!isSafe(actor.id, `${key}/work`)) complain(`${key}: ${actor.id} was stopped and its work was not saved`);
-    if (holderOf(actor.id)?.dead === true) complain(`${key}: ${actor.id} was stopped although nobody holds it`);
+      violated(`${key}: ${actor.id} was stopped with a person at its terminal`);
+    if (frozenSince !== null && now() - frozenSince > oneTurn) violated(`${key}: ${actor.id} was stopped in a freeze`);
+    if (!isSafe(actor.id, `${key}/work`)) violated(`${key}: ${actor.id} was stopped and its work was not saved`);
+    if (holderOf(actor.id)?.dead === true) violated(`${key}: ${actor.id} was stopped although nobody holds it`);
     if (life.sickness !== null || couldNotKnow(actor)) return;
     // The orchestrator's own decision about an agent that warnings stood against.
     if (isDecided(key)) {
@@ -118,7 +118,7 @@ export function judgeHands({
     }
     healthyStopped += 1;
     const cured = cure === null ? "" : `, cured ${((now() - cure.at) / second).toFixed(0)} s ago`;
-    complain(`${key}: ${actor.id} was stopped and was well (${doing}${cured})`);
+    violated(`${key}: ${actor.id} was stopped and was well (${doing}${cured})`);
   }
 
   /** It has come round only just, or in a way that nobody could see. That the monitor was blind is no excuse: it must not act then. */
@@ -136,10 +136,10 @@ export function judgeHands({
     stopWanted: () => undefined,
     stopped(actor, request) {
       const { key } = request;
-      if (keys.has(key)) complain(`${key} was carried out twice`);
+      if (keys.has(key)) violated(`${key} was carried out twice`);
       keys.add(key);
       const life = `${actor.id}/${actor.life.incarnation}`;
-      if (livesStopped.has(life) && !survivors.has(life)) complain(`${life} was stopped twice`);
+      if (livesStopped.has(life) && !survivors.has(life)) violated(`${life} was stopped twice`);
       livesStopped.add(life);
       noteStop(actor, key, isPersons(key) ? "person" : isDecided(key) ? "decision" : "rouse");
       if (isPersons(key)) {
@@ -157,20 +157,20 @@ export function judgeHands({
       if (death !== undefined) death.excuse ??= "survivors";
     },
     nudged(actor, key) {
-      if (nudges.has(key)) complain(`${key} was given to ${actor.id} twice`);
+      if (nudges.has(key)) violated(`${key} was given to ${actor.id} twice`);
       nudges.add(key);
     },
     startWantedAtLimit(actor, limit) {
       if (!limit.left)
-        complain(`${actor.id} was to be started although its program had just said that its limit stands`);
+        violated(`${actor.id} was to be started although its program had just said that its limit stands`);
     },
     revived(actor, context) {
       const life = `${actor.id}/${actor.life.incarnation}`;
-      if (livesStarted.has(life)) complain(`${life} was followed by two lives`);
+      if (livesStarted.has(life)) violated(`${life} was followed by two lives`);
       livesStarted.add(life);
       const wasSeen = holderOf(actor.id)?.dead !== true;
       if (actor.life.finished && wasSeen && !orderedBack.has(life))
-        complain(`${actor.id} had finished and was brought back`);
+        violated(`${actor.id} had finished and was brought back`);
       const death = lastDeath(actor);
       const isRight = checkContext(actor, context);
       if (death?.outcome === "open") death.outcome = isRight ? "brought-back" : "wrong-checkpoint";
@@ -182,7 +182,7 @@ export function judgeHands({
   function checkContext(actor: HeldActor, context: RecoveryContext | null): boolean {
     const right = newestRight(actor.life.taskId);
     if (context !== null && right.includes(context.checkpoint)) return true;
-    complain(
+    violated(
       `${actor.id} was to go on from ${context?.checkpoint ?? "the start"}; the newest that is right is ${right[0] ?? "none"}`,
     );
     return false;

@@ -12,7 +12,7 @@ const oneTurn = 4.5 * second;
 
 interface Parts {
   readonly now: () => number;
-  readonly complain: (text: string) => void;
+  readonly violated: (text: string) => void;
   readonly policyOf: (agentId: string) => Policy;
   readonly holderOf: (agentId: string) => Holder | undefined;
   readonly isOpen: (agentId: string) => boolean;
@@ -25,7 +25,7 @@ type Ill = "UNRESPONSIVE" | "STUCK" | "FAILING";
 
 /** Verdicts on held agents against the truth, in both directions. */
 export function judgeHeld(parts: Parts) {
-  const { now, complain, policyOf, holderOf, isOpen, isLeftAtLimit, excusedSince, eyes } = parts;
+  const { now, violated, policyOf, holderOf, isOpen, isLeftAtLimit, excusedSince, eyes } = parts;
   const states = new Map<string, HealthState>();
   const told = new Set<object>();
   const illAt = new Map<string, number>();
@@ -75,7 +75,7 @@ export function judgeHeld(parts: Parts) {
         lookAlikes += 1;
         return null;
       }
-      complain(
+      violated(
         `${actor.id} was called ${to} because ${because} (${life.mode.kind} for ${((life.mode.until - now()) / minute).toFixed(1)} more min, life ${life.incarnation}, ${JSON.stringify(traits)})`,
       );
       return false;
@@ -102,7 +102,7 @@ export function judgeHeld(parts: Parts) {
       // Silence of one whose processes nobody can look at is a warning.
       if (!eyes.wasOpenSince("processes", actor.id, sickness.since)) return;
       const since = ((now() - sickness.since) / minute).toFixed(1);
-      complain(
+      violated(
         `${actor.id} was called well again and has been ${sickness.kind} for ${since} min (life ${incarnation})`,
       );
     },
@@ -128,7 +128,7 @@ export function judgeHeld(parts: Parts) {
         // A beat now and then ends one verdict before the next is found.
         if (actor.traits.rhythm === "irregular" && (illAt.get(actor.id) ?? 0) > since) continue;
         told.add(matter);
-        complain(
+        violated(
           `${actor.id} has been ${life.exit === null ? life.sickness?.kind : "gone"} for ${((now() - since) / minute).toFixed(1)} min and is ${state} (life ${life.incarnation}, ${JSON.stringify(actor.traits)}, ${JSON.stringify(life.sickness)})`,
         );
       }

@@ -86,7 +86,7 @@ export function createJudge(parts: Parts) {
   let lastRead = 0;
   let fingerprint = 0x811c9dc5;
 
-  const complain = (text: string): void => {
+  const violated = (text: string): void => {
     if (violations.length < 100) violations.push(`at ${(timeline.now() / second).toFixed(2)} s: ${text}`);
   };
 
@@ -127,8 +127,8 @@ export function createJudge(parts: Parts) {
     if (!isTrue(to, actor)) {
       falseVerdicts[to] += 1;
       const doing = `${actor.mode.kind}, ${actor.beatsByTimer ? "beats by timer" : "blocks"}, sickness ${actor.sickness?.kind ?? "none"}`;
-      return complain(
-        `${agentId} was called ${to} because ${because} (${doing}; last trouble of ours ended ${((timeline.now() - world.troubleUntil) / second).toFixed(0)} s ago)`,
+      return violated(
+        `${agentId} was called ${to} because ${because} (${doing}; last fault of ours ended ${((timeline.now() - world.faultUntil) / second).toFixed(0)} s ago)`,
       );
     }
     trueVerdicts[to] += 1;
@@ -139,8 +139,8 @@ export function createJudge(parts: Parts) {
     const { sickness } = actor;
     if (sickness === null) return;
     const now = timeline.now();
-    // What happened while the monitor was in trouble, or doubted its own path, says nothing about how fast it is.
-    if (sickness.since < Math.max(world.troubleUntil + 2 * minute, heldUntil)) return;
+    // What happened while the monitor had a fault of its own, or doubted its own path, says nothing about how fast it is.
+    if (sickness.since < Math.max(world.faultUntil + 2 * minute, heldUntil)) return;
     if ((sickness.kind === "dead" || sickness.kind === "hung") && to === "UNRESPONSIVE") {
       if (sickness.announcedUntil > sickness.since) {
         delays.announced.push(Math.max(0, now - sickness.announcedUntil) / second);
@@ -155,7 +155,7 @@ export function createJudge(parts: Parts) {
     let unread = disk.events.length;
     while (unread > 0 && (disk.events[unread - 1]?.id ?? 0) > lastRead) unread -= 1;
     for (const { id, event } of disk.events.slice(unread)) {
-      if (id !== lastRead + 1) complain(`event ${id} follows event ${lastRead}`);
+      if (id !== lastRead + 1) violated(`event ${id} follows event ${lastRead}`);
       lastRead = id;
       fingerprint = mix(fingerprint, `${timeline.now()}|${id}|${event.type}|${withoutChance(event.payload)}`);
       parts.note(event);
@@ -164,9 +164,9 @@ export function createJudge(parts: Parts) {
         noteVerdict(event.payload.agentId, event.payload.to, because);
       }
       if (event.type === "ALERT_RAISED") raised.push(event.payload.alert);
-      if (event.type === "MONITOR_GAP" || event.type === "HOLD_STARTED") gaps += 1;
-      if (event.type === "HOLD_STARTED") heldUntil = Number.POSITIVE_INFINITY;
-      if (event.type === "HOLD_ENDED" || event.type === "MONITOR_STARTED") heldUntil = timeline.now();
+      if (event.type === "MONITOR_GAP" || event.type === "VERDICTS_HELD_BACK") gaps += 1;
+      if (event.type === "VERDICTS_HELD_BACK") heldUntil = Number.POSITIVE_INFINITY;
+      if (event.type === "VERDICTS_RESUMED" || event.type === "MONITOR_STARTED") heldUntil = timeline.now();
     }
   }
 
@@ -175,11 +175,11 @@ export function createJudge(parts: Parts) {
     const now = timeline.now();
     for (const actor of actors.values()) {
       const { sickness } = actor;
-      if (sickness === null || now < world.troubleUntil + 2 * minute) continue;
+      if (sickness === null || now < world.faultUntil + 2 * minute) continue;
       const state = states.get(actor.id) ?? "HEALTHY";
       const since = Math.max(
         sickness.since,
-        world.troubleUntil,
+        world.faultUntil,
         "announcedUntil" in sickness ? sickness.announcedUntil : 0,
       );
       const allowed = allowedFor(sickness, actor);
@@ -187,7 +187,7 @@ export function createJudge(parts: Parts) {
       // Who failed before and gets nowhere now has achieved nothing since: the graver verdict stands, and somebody knows.
       const isSeen = state === wanted || (wanted === "STUCK" && state === "FAILING");
       if (now - since > allowed && !isSeen) {
-        complain(
+        violated(
           `${actor.id} has been ${sickness.kind} for ${((now - sickness.since) / minute).toFixed(1)} min and is ${state}`,
         );
         actor.sickness = { ...sickness, since: Number.POSITIVE_INFINITY };
@@ -218,9 +218,9 @@ export function createJudge(parts: Parts) {
         last === undefined ? null : ((JSON.parse(last.body) as { sequenceNumber?: number }).sequenceNumber ?? null);
       const highest = Math.max(record?.beats.lastSequence ?? 0, lastSaved ?? 0);
       const agent = known.get(agentId);
-      if (agent === undefined) complain(`${agentId} was acknowledged and is unknown after the restart`);
+      if (agent === undefined) violated(`${agentId} was acknowledged and is unknown after the restart`);
       else if (agent.incarnation === ack.incarnation && highest < ack.sequence) {
-        complain(
+        violated(
           `beat ${ack.sequence} of ${agentId} was acknowledged and is gone after the restart (${highest} is the last)`,
         );
       }
@@ -230,10 +230,10 @@ export function createJudge(parts: Parts) {
   function findings(run: Run, audit: AuditVerdict): Findings {
     readVerdicts();
     for (const { number, problem } of audit.problems.slice(0, 3))
-      complain(`line ${number} of the audit trail: ${problem}`);
+      violated(`line ${number} of the audit trail: ${problem}`);
     const undelivered = raised.filter((key) => !delivered.has(key) && !disk.actions.has(key));
     if (undelivered.length > 0)
-      complain(`${undelivered.length} alerts were decided and neither delivered nor waiting: ${undelivered[0]}`);
+      violated(`${undelivered.length} alerts were decided and neither delivered nor waiting: ${undelivered[0]}`);
     return {
       ...run,
       beats,
@@ -255,7 +255,7 @@ export function createJudge(parts: Parts) {
   }
 
   return {
-    complain,
+    violated,
     noteAck(actor: Actor, ack: HeartbeatAck): void {
       beats += 1;
       if (ack.status !== "accepted" || ack.sequenceNumber === null || actor.announces !== "incarnation") return;

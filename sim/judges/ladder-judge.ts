@@ -9,9 +9,9 @@ const nudgesCountFor = 100 * minute;
 
 interface Parts {
   readonly now: () => number;
-  readonly complain: (text: string) => void;
+  readonly violated: (text: string) => void;
   readonly policyOf: (agentId: string) => Policy;
-  /** How much of the time since then the monitor was in trouble of its own or frozen, with the amnesty that follows each. */
+  /** How much of the time since then the monitor had a fault of its own or was frozen, with the amnesty that follows each. */
   readonly excusedSince: (at: number) => number;
   readonly isAtLimit: (agentId: string) => boolean;
 }
@@ -39,7 +39,7 @@ export interface LadderFindings {
 }
 
 /** Reads the ladder's own story and holds it to its promises: every incident ends, nothing is done twice, no limit is passed or pretended. */
-export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }: Parts) {
+export function judgeLadder({ now, violated, policyOf, excusedSince, isAtLimit }: Parts) {
   const open = new Map<string, OpenIncident>();
   const illSince = new Map<string, number>();
   const delays: number[] = [];
@@ -92,12 +92,12 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
   function openIncident(agentId: string, id: string): void {
     counts.incidents += 1;
     const before = open.get(agentId);
-    if (before !== undefined) complain(`${id} was opened while ${before.id} was open`);
+    if (before !== undefined) violated(`${id} was opened while ${before.id} was open`);
     open.set(agentId, { id, openedAt: now(), granted: 0, overdueTold: false, asked: false });
   }
 
   function closeIncident(agentId: string, id: string, ending: string, because: string): void {
-    if (open.get(agentId)?.id !== id) complain(`${id} was closed and not open`);
+    if (open.get(agentId)?.id !== id) violated(`${id} was closed and not open`);
     open.delete(agentId);
     questions.delete(agentId);
     count(endings, ending === "recovered" ? because : `person: ${because}`);
@@ -107,7 +107,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
   }
 
   function once(key: string, what: string): void {
-    if (keys.has(key)) complain(`${what} ${key} was decided twice`);
+    if (keys.has(key)) violated(`${what} ${key} was decided twice`);
     keys.add(key);
   }
 
@@ -120,7 +120,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
     counts.restarts += 1;
     once(key, "the start");
     const life = `${agentId}/${incarnation}`;
-    if (starting.has(life)) complain(`${key} follows ${starting.get(life)}, which has not failed`);
+    if (starting.has(life)) violated(`${key} follows ${starting.get(life)}, which has not failed`);
     starting.set(life, key);
     if (because === "ordered") forgetAttempts(agentId);
     else if (because === "recovery") countRecovery(agentId);
@@ -140,7 +140,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
     const { window, max } = policyOf(agentId).restart;
     const recent = (restarts.get(agentId) ?? []).filter((at) => at > now() - window + 5 * second);
     if (recent.length >= max && !pressed.delete(agentId))
-      complain(`${agentId} was started again ${recent.length + 1} times within an hour`);
+      violated(`${agentId} was started again ${recent.length + 1} times within an hour`);
     restarts.set(agentId, [...recent, now()]);
   }
 
@@ -152,7 +152,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
     const ofTask = all.filter((one) => one.taskId === taskId && (taskId !== null || one.at > now() - 60 * minute));
     const ofHour = all.filter(({ at }) => at > now() - 60 * minute + 5 * second);
     if ((ofTask.length >= maxPerTask || ofHour.length >= maxPerHour) && !pressed.delete(agentId))
-      complain(
+      violated(
         `${agentId} was brought back ${ofTask.length + 1} times for one task, ${ofHour.length + 1} within an hour`,
       );
     recoveries.set(agentId, [...all, { taskId, at: now() }]);
@@ -164,7 +164,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
   function noteExhausted(agentId: string, attempts: number): void {
     const { window, max } = policyOf(agentId).restart;
     const recent = (restarts.get(agentId) ?? []).filter((at) => at > now() - window - 5 * second);
-    if (recent.length < max) complain(`${agentId}: ${attempts} restarts are said to be used up, ${recent.length} were`);
+    if (recent.length < max) violated(`${agentId}: ${attempts} restarts are said to be used up, ${recent.length} were`);
   }
 
   function noteGivenUp(agentId: string): void {
@@ -174,7 +174,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
     const ofTask = all.filter((one) => one.taskId === taskId).length;
     const ofHour = all.filter(({ at }) => at > now() - 60 * minute - 5 * second).length;
     if (ofTask < maxPerTask && ofHour < maxPerHour)
-      complain(`${agentId}: recoveries are said to be used up, ${ofTask} of this task and ${ofHour} of this hour were`);
+      violated(`${agentId}: recoveries are said to be used up, ${ofTask} of this task and ${ofHour} of this hour were`);
   }
 
   function noteDecision({
@@ -182,7 +182,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
     escalation,
     decision,
   }: Extract<RouseEvent, { type: "ESCALATION_DECIDED" }>["payload"]): void {
-    if (decided.has(escalation)) complain(`${escalation} was decided twice`);
+    if (decided.has(escalation)) violated(`${escalation} was decided twice`);
     decided.add(escalation);
     const reason = reasons.get(escalation) ?? "";
     if (decision === "terminate_and_recover" && (reason.endsWith("-exhausted") || down.has(agentId)))
@@ -205,7 +205,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
     const nudged = nudgedAt.get(agentId);
     const wasNudged = nudged !== undefined && now() - nudged - excusedSince(nudged) < nudgesCountFor;
     if (reason === "nudges-unanswered" && incident?.asked === false && !wasNudged)
-      complain(`${escalation} says that nudges were not answered, and none was sent`);
+      violated(`${escalation} says that nudges were not answered, and none was sent`);
     if (incident !== undefined) incident.asked = true;
     questions.set(subject, { id: escalation, until: now() + answerWithinSeconds * second });
     reasons.set(escalation, reason);
@@ -218,7 +218,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
     const died = agentId === null ? undefined : diedWithMany.get(agentId);
     const isOfEnd = alert.includes("/process-exited/") || alert.endsWith("/ended");
     if (died !== undefined && isOfEnd && now() - died < minute && excusedSince(died) === 0)
-      complain(`${alert}: ${agentId} died with many, and was told of alone`);
+      violated(`${alert}: ${agentId} died with many, and was told of alone`);
   }
 
   function forgetQuestion(escalation: string): void {
@@ -229,7 +229,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
   function mustHaveWaited(agentId: string, what: string): void {
     const open = questions.get(agentId);
     if (open !== undefined && now() < open.until - 5 * second)
-      complain(`${what} ${((open.until - now()) / minute).toFixed(1)} min before the time to answer ${open.id} was up`);
+      violated(`${what} ${((open.until - now()) / minute).toFixed(1)} min before the time to answer ${open.id} was up`);
   }
 
   return {
@@ -294,7 +294,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
       }
     },
 
-    /** Every incident moves on by itself: the longest way up the ladder, with what was granted on it and what the monitor's own troubles took. */
+    /** Every incident moves on by itself: the longest way up the ladder, with what was granted on it and what the monitor's own faults took. */
     lookForTheForgotten(): void {
       for (const [agentId, incident] of open) {
         const policy = policyOf(agentId);
@@ -306,7 +306,7 @@ export function judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit }
         const allowed = ladder + incident.granted + excusedSince(incident.openedAt);
         if (now() - incident.openedAt <= allowed || incident.overdueTold) continue;
         incident.overdueTold = true;
-        complain(`${incident.id} has been open for ${((now() - incident.openedAt) / minute).toFixed(1)} min`);
+        violated(`${incident.id} has been open for ${((now() - incident.openedAt) / minute).toFixed(1)} min`);
       }
     },
 

@@ -9,7 +9,7 @@ const minute = 60 * second;
 
 interface Parts {
   readonly now: () => number;
-  readonly complain: (text: string) => void;
+  readonly violated: (text: string) => void;
   readonly actors: ReadonlyMap<string, HeldActor>;
   readonly excusedSince: (at: number) => number;
   readonly holderOf: (agentId: string) => Holder | undefined;
@@ -37,7 +37,7 @@ const isBelieved = (resetsInSeconds: number | null): boolean =>
   resetsInSeconds !== null && resetsInSeconds <= longestBelieved;
 
 /** Holds what is done to agents at their limit against when it really was over. */
-export function judgeLimits({ now, complain, actors, excusedSince, holderOf, isOpen, isHandedOver }: Parts) {
+export function judgeLimits({ now, violated, actors, excusedSince, holderOf, isOpen, isHandedOver }: Parts) {
   const delays: number[] = [];
   const delaysToMinute: number[] = [];
   let reached = 0;
@@ -49,7 +49,7 @@ export function judgeLimits({ now, complain, actors, excusedSince, holderOf, isO
   const allowed = ({ traits }: HeldActor): number => (traits.structured ? minute : minute + 20 * second);
 
   const tell = (actor: HeldActor, limit: WorldLimit, what: string): void =>
-    complain(
+    violated(
       `${actor.id} ${what} ${((limit.resetAt - now()) / minute).toFixed(1)} min before its limit was over (${limit.end}, life ${limit.incarnation}, ${JSON.stringify(actor.traits)})`,
     );
 
@@ -79,7 +79,7 @@ export function judgeLimits({ now, complain, actors, excusedSince, holderOf, isO
     (actor.traits.structured ? delays : delaysToMinute).push(Math.max(0, late) / second);
     // What the monitor hears, saves and does each takes a moment.
     if (late > allowed(actor) + excusedSince(due) + 10 * second)
-      complain(`${actor.id} was started again ${(late / second).toFixed(0)} s after its limit was over`);
+      violated(`${actor.id} was started again ${(late / second).toFixed(0)} s after its limit was over`);
   }
 
   return {
@@ -133,7 +133,7 @@ export function judgeLimits({ now, complain, actors, excusedSince, holderOf, isO
         const over = Math.max(limit.resetAt + (limit.named ? 0 : 65 * minute), life.exit.at);
         if (now() <= over + allowed(actor) + 3 * minute + excusedSince(limit.since)) continue;
         told.add(limit);
-        complain(
+        violated(
           `${actor.id} ended at its limit and was not started again ${((now() - limit.resetAt) / minute).toFixed(1)} min after it (life ${life.incarnation}, ${JSON.stringify(traits)})`,
         );
       }

@@ -18,7 +18,7 @@ const minute = 60 * second;
 
 interface Parts {
   readonly now: () => number;
-  readonly complain: (text: string) => void;
+  readonly violated: (text: string) => void;
   readonly policyOf: (agentId: string) => Policy;
   readonly excusedSince: (at: number) => number;
   readonly holderOf: (agentId: string) => Holder | undefined;
@@ -83,7 +83,7 @@ const stoppedUnanswered: ReadonlySet<SicknessName> = new Set<SicknessName>([
 
 /** Follows each sickness from its beginning: somebody is asked in time, who may be stopped is, and who only is silent never. */
 export function judgeSicknesses(parts: Parts) {
-  const { now, complain, policyOf, excusedSince, holderOf, temper, wasSeenSince, isHandedOver } = parts;
+  const { now, violated, policyOf, excusedSince, holderOf, temper, wasSeenSince, isHandedOver } = parts;
   const open = new Map<string, Case>();
   const all: Case[] = [];
   const stopsByRouse = new Map<SicknessName, number>();
@@ -133,7 +133,7 @@ export function judgeSicknesses(parts: Parts) {
     const lasts = now() - since;
     const tell = (what: string): void => {
       one.late = true;
-      complain(
+      violated(
         `${actor.id} (${name}) for ${(lasts / minute).toFixed(1)} min and ${what} (life ${one.incarnation}, ${JSON.stringify(actor.traits)}, ${JSON.stringify(one.sickness)}, longest quiet ${(actor.longestQuiet / minute).toFixed(0)} min)`,
       );
     };
@@ -225,7 +225,7 @@ export function judgeSicknesses(parts: Parts) {
       const name = nameSickness(actor, sickness);
       stopsByRouse.set(name, (stopsByRouse.get(name) ?? 0) + 1);
       if (isAbsenceOnly(actor, sickness))
-        complain(`${key}: ${actor.id} was stopped and nothing but its silence spoke against it`);
+        violated(`${key}: ${actor.id} was stopped and nothing but its silence spoke against it`);
     },
     lookForTheForgotten(): void {
       for (const one of open.values()) {

@@ -18,7 +18,7 @@ interface Parts {
   readonly folder: MemoryFolder;
   readonly speak: Speak;
   readonly wall: () => number;
-  readonly complain: (text: string) => void;
+  readonly violated: (text: string) => void;
 }
 
 /** What a dying agent saves while its end is already being dealt with. */
@@ -27,7 +27,7 @@ const lastMoment = 5000;
 const filler = "x".repeat(70_000);
 
 /** Agents save where they are; now and then what was saved is damaged behind everybody's back. It alone knows what is still right. */
-export function createCheckpoints({ actors, timeline, random, disk, folder, speak, wall, complain }: Parts) {
+export function createCheckpoints({ actors, timeline, random, disk, folder, speak, wall, violated }: Parts) {
   const brokenRows = new Set<string>();
   const brokenStates = new Map<string, string>();
 
@@ -75,7 +75,7 @@ export function createCheckpoints({ actors, timeline, random, disk, folder, spea
         (error) => {
           const isOurs = actor.life.incarnation === incarnation && actor.isAlive();
           if (error instanceof Fault && !error.retryable && isOurs && parent === undefined && !isDamaged(taskId))
-            complain(`${agentId} could not save step ${step}: ${error.message}`);
+            violated(`${agentId} could not save step ${step}: ${error.message}`);
           else if (tries > 1) timeline.after(10_000, () => tell(tries - 1));
         },
       );

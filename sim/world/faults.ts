@@ -24,14 +24,14 @@ interface Failing {
   fail(lasts: number): void;
 }
 
-/** What goes wrong with the monitor and the path to it: one trouble after the other, on average every hour and a half. */
+/** What goes wrong with the monitor and the path to it: one fault after the other, on average every hour and a half. */
 export function planFaults(parts: Parts): void {
   const { world, timeline, random, network, actors, others, hands } = parts;
 
   /** Until when the monitor cannot be blamed for what it could not see. */
-  const trouble = (lasts: number): void => {
-    world.troubleUntil = Math.max(world.troubleUntil, timeline.now() + lasts);
-    world.troubles.push({ from: timeline.now(), to: timeline.now() + lasts });
+  const fault = (lasts: number): void => {
+    world.faultUntil = Math.max(world.faultUntil, timeline.now() + lasts);
+    world.faults.push({ from: timeline.now(), to: timeline.now() + lasts });
   };
 
   /** Two at once where there are hands that could do something twice: the second before the first has found its feet. */
@@ -45,14 +45,14 @@ export function planFaults(parts: Parts): void {
     stall() {
       const lasts = random.between(3 * second, minute);
       world.stalledUntil = timeline.now() + lasts;
-      trouble(lasts);
+      fault(lasts);
     },
     suspend() {
       const lasts = random.chance(0.1) ? random.between(hour, 8 * hour) : random.between(30 * second, 20 * minute);
       world.stalledUntil = timeline.now() + lasts;
       world.deaf = true;
       world.suspendedSince = timeline.now();
-      trouble(lasts);
+      fault(lasts);
       timeline.after(lasts, () => {
         world.suspended += lasts;
         world.suspendedSince = null;
@@ -61,7 +61,7 @@ export function planFaults(parts: Parts): void {
     },
     "clock step"() {
       world.wallOffset += random.pick([-1, 1]) * random.whole(3 * second, 400 * 24 * hour);
-      trouble(0);
+      fault(0);
     },
     crash() {
       const downFor = random.between(second, 2 * minute);
@@ -71,7 +71,7 @@ export function planFaults(parts: Parts): void {
     "store outage"() {
       const lasts = random.between(2 * second, 3 * minute);
       world.store.outage = true;
-      trouble(lasts + 2 * second);
+      fault(lasts + 2 * second);
       timeline.after(lasts, () => {
         world.store.outage = false;
       });
@@ -79,7 +79,7 @@ export function planFaults(parts: Parts): void {
     deafness() {
       const lasts = random.between(5 * second, 4 * minute);
       world.deaf = true;
-      trouble(lasts);
+      fault(lasts);
       timeline.after(lasts, () => {
         world.deaf = false;
       });
@@ -87,7 +87,7 @@ export function planFaults(parts: Parts): void {
     load() {
       const lasts = random.between(minute, 10 * minute);
       world.load = random.between(200, 1500);
-      trouble(lasts);
+      fault(lasts);
       timeline.after(lasts, () => {
         world.load = 0;
       });
@@ -99,7 +99,7 @@ export function planFaults(parts: Parts): void {
       const mass = chosen.length >= 3 && isMass(new Set(chosen));
       const members = new Set([...chosen, ...others.filter(() => random.chance(share))]);
       network.cut({ members, since: timeline.now(), mass });
-      trouble(lasts);
+      fault(lasts);
       timeline.after(lasts, () => network.heal());
     },
   };
@@ -137,8 +137,8 @@ export function planFaults(parts: Parts): void {
 
   const again = (): void => {
     const name = random.pick(Object.keys(faults));
-    // One trouble at a time: what two at once would mean for the truth is not worth guessing.
-    if (timeline.now() > world.troubleUntil + 2 * minute) faults[name]?.();
+    // One fault at a time: what two at once would mean for the truth is not worth guessing.
+    if (timeline.now() > world.faultUntil + 2 * minute) faults[name]?.();
     timeline.after(random.until(1.5 * hour), again);
   };
   timeline.after(random.until(hour), again);

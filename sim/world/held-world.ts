@@ -59,7 +59,7 @@ interface Parts {
   /** The machine is overloaded, and the monitor runs on it, too. */
   readonly slowMonitor: (lasts: number) => void;
   readonly isCutOff: (agentId: string) => boolean;
-  readonly complain: (text: string) => void;
+  readonly violated: (text: string) => void;
   readonly excusedSince: (at: number) => number;
   readonly blindSince: (at: number) => number;
 }
@@ -102,13 +102,13 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   }
 
   /** With what the monitor knew then: which of the two was wrong is the first question. */
-  function complain(text: string): void {
+  function violated(text: string): void {
     const record = recordOf(/held-\d+/.exec(text)?.[0] ?? "");
-    if (record === null) return parts.complain(text);
+    if (record === null) return parts.violated(text);
     const { activity, longestQuiet } = record.work;
     const { limit, terminal } = record.seen;
     const { handedOver } = record.ladder;
-    parts.complain(
+    parts.violated(
       `${text} | known: ${JSON.stringify({ activity, limit, longestQuiet, handedOver, asks: terminal?.asks })}`,
     );
   }
@@ -128,17 +128,17 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   const eyes = createEyes(timeline, seededRandom(random.whole(1, 2 ** 30)), ids);
   const terminals = createTerminals(random);
   const holders = createHolders({ timeline, random, terminals, eyes, wall, announce });
-  const checkpoints = createCheckpoints({ actors, timeline, random, disk, folder, speak, wall, complain });
-  const budget = judgeBudgets(config.killBudget, now, complain);
+  const checkpoints = createCheckpoints({ actors, timeline, random, disk, folder, speak, wall, violated });
+  const budget = judgeBudgets(config.killBudget, now, violated);
   const isAtLimit = (agentId: string): boolean => {
     const limit = actors.get(agentId)?.limit ?? null;
     return limit !== null && now() < Math.max(limit.resetAt, limit.overAt);
   };
-  const ladder = judgeLadder({ now, complain, policyOf, excusedSince, isAtLimit });
+  const ladder = judgeLadder({ now, violated, policyOf, excusedSince, isAtLimit });
   const folders = createFolders(timeline, random, actors);
   const hands = judgeHands({
     now,
-    complain,
+    violated,
     budget,
     hostOf,
     newestRight: checkpoints.newestRight,
@@ -156,7 +156,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   const { isOpen } = ladder;
   const verdicts = judgeHeld({
     now,
-    complain,
+    violated,
     policyOf,
     holderOf,
     isOpen,
@@ -167,7 +167,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   const tally = tallyQuiet({ actors, recordOf, policyOf, steady: () => wallAtStart + now() });
   const cases = judgeSicknesses({
     now,
-    complain,
+    violated,
     policyOf,
     excusedSince,
     holderOf,
@@ -192,7 +192,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     noteMassDeath: ladder.manyDied,
   });
   const limits = createLimits({ actors, timeline, random: seededRandom(random.whole(1, 2 ** 30)), holders });
-  const limited = judgeLimits({ now, complain, actors, excusedSince, holderOf, isOpen, isHandedOver });
+  const limited = judgeLimits({ now, violated, actors, excusedSince, holderOf, isOpen, isHandedOver });
   const isWell = (agentId: string): boolean => actors.get(agentId)?.isWell() === true;
   const orchestrator = createOrchestrator({ timeline, random, speak, temper, isWell });
   const ports = createHolderPorts({

@@ -1,4 +1,4 @@
-import { type ExitStatus, Fault, type Hold, type HolderReport, type Sight } from "@rouse/contract";
+import { type ExitStatus, Fault, type HolderInfo, type HolderReport, type Sight } from "@rouse/contract";
 import type { HolderNews } from "../../packages/daemon/src/ports/holders.ts";
 import type { Eyes } from "../actors/eyes.ts";
 import type { HeldActor } from "../actors/held-actor.ts";
@@ -15,7 +15,7 @@ const tryAgainAfter = second;
 export interface Holder {
   readonly actor: HeldActor;
   readonly incarnation: number;
-  readonly hold: Hold;
+  readonly hold: HolderInfo;
   unheard: { readonly report: HolderReport; readonly shows: boolean }[];
   lastSeq: number;
   bytes: number;
@@ -59,7 +59,7 @@ export function createHolders({ timeline, random, terminals, eyes, wall, announc
     const family = structured ? "claude-code" : "generic";
     const startedWall = wall() - (timeline.now() - startedAt);
     const kind = { family, structured, foreground, input } as const;
-    const hold: Hold = {
+    const hold: HolderInfo = {
       agentId: id,
       agentType: null,
       taskId,

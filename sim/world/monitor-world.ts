@@ -23,9 +23,9 @@ export interface MonitorWorld {
   /** Its timers come late by up to this much. */
   load: number;
   readonly store: { outage: boolean; crashAfterCommit: (() => void) | null };
-  /** The end of the last trouble that was the monitor's own. */
-  troubleUntil: number;
-  readonly troubles: { readonly from: number; readonly to: number }[];
+  /** The end of the last fault that was the monitor's own. */
+  faultUntil: number;
+  readonly faults: { readonly from: number; readonly to: number }[];
   crash(downFor: number): void;
 }
 
@@ -72,15 +72,15 @@ export function timersOf({ timeline, world, random, isDead, soon }: Parts): Time
 }
 
 /** A store that can be made to fail, and to take its monitor down right after a commit and before anybody hears of it. */
-export function makeFaulty(store: Store, trouble: { outage: boolean; crashAfterCommit: (() => void) | null }): Store {
+export function makeFaulty(store: Store, fault: { outage: boolean; crashAfterCommit: (() => void) | null }): Store {
   return {
     ...store,
     async commit(commit: Commit): Promise<void> {
-      if (trouble.outage) throw new Fault("store-unavailable", "simulated outage", { retryable: true });
+      if (fault.outage) throw new Fault("store-unavailable", "simulated outage", { retryable: true });
       await store.commit(commit);
-      const crash = trouble.crashAfterCommit;
+      const crash = fault.crashAfterCommit;
       if (crash === null) return;
-      trouble.crashAfterCommit = null;
+      fault.crashAfterCommit = null;
       crash();
       await new Promise<never>(() => undefined);
     },

@@ -326,8 +326,8 @@ const payloads = {
   MONITOR_STARTED: z.object({ version: z.string(), resumed: z.boolean(), agents: z.number() }),
   MONITOR_STOPPED: z.object({}),
   MONITOR_GAP: z.object({ cause: GapCause, lastedSeconds: z.number(), detail: z.string() }),
-  HOLD_STARTED: z.object({ because: HoldCause, scope: z.string(), silent: z.number(), of: z.number() }),
-  HOLD_ENDED: z.object({ because: HoldCause, scope: z.string(), lastedSeconds: z.number() }),
+  VERDICTS_HELD_BACK: z.object({ because: HoldCause, scope: z.string(), silent: z.number(), of: z.number() }),
+  VERDICTS_RESUMED: z.object({ because: HoldCause, scope: z.string(), lastedSeconds: z.number() }),
   /** Many fell silent, or ended, together. `agents`: the first hundred of its members. `because`, `members`: absent in what an earlier version saved. */
   FLEET_INCIDENT_OPENED: z.object({
     incident: z.string(),

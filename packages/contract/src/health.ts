@@ -52,7 +52,7 @@ export const EvidenceClass = z.enum(evidenceClasses).meta({ id: "EvidenceClass" 
 export type EvidenceClass = z.infer<typeof EvidenceClass>;
 
 /** Why a finding argues for less than it could: the monitor doubts itself, the agent said in advance that it would be quiet, or it is told of with others. */
-export const HeldBecause = z
+export const Restraint = z
   .enum([
     "amnesty",
     "mass-silence",
@@ -64,8 +64,8 @@ export const HeldBecause = z
     "waiting",
     "starting",
   ])
-  .meta({ id: "HeldBecause" });
-export type HeldBecause = z.infer<typeof HeldBecause>;
+  .meta({ id: "Restraint" });
+export type Restraint = z.infer<typeof Restraint>;
 
 export const FindingReport = z
   .object({
@@ -76,7 +76,7 @@ export const FindingReport = z
     text: z.string(),
     evidence: z.record(z.string(), z.union([z.number(), z.string()])),
     since: z.string(),
-    held: HeldBecause.optional(),
+    restrainedBy: Restraint.optional(),
   })
   .meta({ id: "Finding" });
 export type FindingReport = z.infer<typeof FindingReport>;

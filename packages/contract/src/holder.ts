@@ -57,7 +57,7 @@ export const LifeIdentity = z
 export type LifeIdentity = z.infer<typeof LifeIdentity>;
 
 /** Who is held: what the monitor needs to know of a holder before its first report. */
-export const Hold = z
+export const HolderInfo = z
   .object({
     agentId: AgentId,
     agentType: Id.nullable(),
@@ -83,8 +83,8 @@ export const Hold = z
     /** Holders of an earlier version do not tell it, and files are not asked for it. */
     identity: LifeIdentity.optional(),
   })
-  .meta({ id: "Hold" });
-export type Hold = z.infer<typeof Hold>;
+  .meta({ id: "HolderInfo" });
+export type HolderInfo = z.infer<typeof HolderInfo>;
 
 /**
  * Why a holder does not listen to a monitor. `other-store`: it was started for another database; `old-epoch`: it has a newer monitor;

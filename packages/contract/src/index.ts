@@ -1,6 +1,7 @@
 export * from "./agent.ts";
 export * from "./api.ts";
 export * from "./audit.ts";
+export * from "./canonical-json.ts";
 export * from "./checkpoint.ts";
 export * from "./escalation.ts";
 export * from "./event.ts";

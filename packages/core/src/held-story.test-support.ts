@@ -1,4 +1,12 @@
-import type { ExitStatus, Hold, HolderReport, NudgeDelivery, ProcessFacts, Sight, StopOutcome } from "@rouse/contract";
+import type {
+  ExitStatus,
+  HolderInfo,
+  HolderReport,
+  NudgeDelivery,
+  ProcessFacts,
+  Sight,
+  StopOutcome,
+} from "@rouse/contract";
 import type { SavedWork } from "./incident.ts";
 import type { Action, ActionOutcome, ReportSignal, Turn } from "./signal.ts";
 import { ms, type Story, type StoryGiven, story } from "./story.test-support.ts";
@@ -7,7 +15,7 @@ import { ms, type Story, type StoryGiven, story } from "./story.test-support.ts"
 const lifeSign = 10_000;
 
 export interface HeldGiven extends StoryGiven {
-  readonly hold?: Partial<Hold>;
+  readonly hold?: Partial<HolderInfo>;
   /** What its processes do while nothing else is said of them. */
   readonly processes?: "quiet" | "busy" | "unknown";
   /** How saving its work goes. */
@@ -60,7 +68,7 @@ export function heldStory(given: HeldGiven = {}) {
   let attached = given.hold?.foreground ? 1 : 0;
   let fullScreen = false;
 
-  const holdOf = (over: Partial<Hold> = {}): Hold => ({
+  const holdOf = (over: Partial<HolderInfo> = {}): HolderInfo => ({
     agentId: agent.record.agentId,
     agentType: null,
     taskId: given.taskId ?? null,

@@ -4,7 +4,7 @@ export { silenceCountsFrom } from "./assess/missed-beats.ts";
 export { newestFact } from "./assess/moved-since.ts";
 export { isConversationFull } from "./assess/terminal-signs.ts";
 export type * from "./context.ts";
-export { type ClockReading, type ClockTrouble, doubtClocks, steadyElapsed } from "./decide/doubt-clocks.ts";
+export { type ClockFault, type ClockReading, doubtClocks, steadyElapsed } from "./decide/doubt-clocks.ts";
 export { isEnough, kindsOfEvidence } from "./decide/evidence.ts";
 export { brakeOf, type KillBudgetRecord, type KillSignal, killBudgetMachine, noKills } from "./decide/kill-budget.ts";
 export { refuseKill } from "./decide/kill-gate.ts";

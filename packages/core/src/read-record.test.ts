@@ -240,4 +240,10 @@ describe("a record", () => {
     const { record } = held.agent;
     expect(readRecord(JSON.stringify(record))).toEqual(JSON.parse(JSON.stringify(record)));
   });
+
+  it("keeps what held a finding back, whose name was another once", () => {
+    const finding = { kind: "missed-beats", level: "degraded", since: 5, held: "amnesty" };
+    const { findings } = readRecord(JSON.stringify({ ...flat, findings: [finding] })).health;
+    expect(findings).toEqual([{ kind: "missed-beats", level: "degraded", since: 5, restrainedBy: "amnesty" }]);
+  });
 });

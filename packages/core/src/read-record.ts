@@ -1,6 +1,6 @@
-import type { MonoMs } from "@rouse/contract";
+import type { MonoMs, Restraint } from "@rouse/contract";
 import type { Incident, NudgeLife } from "./incident.ts";
-import { type AgentRecord, newRecord } from "./record.ts";
+import { type AgentRecord, type Finding, newRecord } from "./record.ts";
 import type { TerminalFacts } from "./terminal-facts.ts";
 
 type GroupName = Exclude<keyof AgentRecord, "agentId" | "beats" | "wakeAt">;
@@ -80,7 +80,7 @@ export function readRecord(json: string): AgentRecord {
       facts: { ...born.seen.facts, ...seen.facts },
       terminal: terminal === null ? null : readTerminal(terminal, life.heardAt),
     },
-    health: { ...born.health, ...saved.health },
+    health: { ...born.health, ...saved.health, findings: saved.health.findings.map(readFinding) },
     ladder: { ...born.ladder, ...ladder, incident: readIncident(ladder.incident), nudge: readNudge(ladder.nudge) },
     ending: { ...born.ending, ...saved.ending },
     recovery: { ...born.recovery, ...saved.recovery },
@@ -99,6 +99,12 @@ function inGroups(flat: Fields & { readonly health: Fields }): AgentRecord {
     ),
   ]);
   return { agentId: flat["agentId"], beats: flat["beats"], wakeAt: flat["wakeAt"], ...Object.fromEntries(groups) };
+}
+
+/** What keeps a finding from being acted upon was `held` once. */
+function readFinding(saved: Finding & { readonly held?: Restraint }): Finding {
+  const { held, ...finding } = saved;
+  return held === undefined ? finding : { ...finding, restrainedBy: held };
 }
 
 function readTerminal(terminal: TerminalFacts, heardAt: MonoMs): TerminalFacts {

@@ -8,8 +8,8 @@ import type {
   FindingLevel,
   HealthReason,
   HealthState,
-  HeldBecause,
   MonoMs,
+  Restraint,
   StopRefusal,
 } from "@rouse/contract";
 import { type Activity, type BeatLedger, type Facts, noBeats, noFacts, type WorkClock } from "./facts.ts";
@@ -37,7 +37,7 @@ export interface Finding {
   readonly text: string;
   readonly evidence: Readonly<Record<string, number | string>>;
   readonly since: MonoMs;
-  readonly held?: HeldBecause;
+  readonly restrainedBy?: Restraint;
 }
 
 export type AlertLife = {

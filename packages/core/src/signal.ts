@@ -12,7 +12,7 @@ import type {
   EscalationDecision,
   ExitStatus,
   Heartbeat,
-  Hold,
+  HolderInfo,
   HolderLoss,
   HolderReport,
   MonoMs,
@@ -82,7 +82,7 @@ export type Signal =
 /** An agent's terminal has a holder. `adopted`: it had one before this monitor came. */
 export interface HeldSignal {
   readonly kind: "held";
-  readonly hold: Hold;
+  readonly hold: HolderInfo;
   readonly adopted: boolean;
   /** How long before now its process was started: long when the monitor was away. */
   readonly ago?: DurationMs;

@@ -279,7 +279,7 @@ const unborn = { agentType: null, node: null, incarnation: 1, taskId: null };
 
 function describeVerdict(record: AgentRecord): string {
   const findings = record.health.findings.map(
-    ({ kind, level, held }) => `${kind}:${level}${held === undefined ? "" : `(${held})`}`,
+    ({ kind, level, restrainedBy }) => `${kind}:${level}${restrainedBy === undefined ? "" : `(${restrainedBy})`}`,
   );
   return [record.health.state, ...findings.toSorted()].join(" ");
 }

@@ -4,7 +4,7 @@ import type {
   DurationMs,
   ExitStatus,
   EyeState,
-  Hold,
+  HolderInfo,
   HolderLoss,
   LifeIdentity,
   LimitKind,
@@ -141,7 +141,7 @@ export interface TerminalFacts {
   readonly leftovers?: { readonly processes: readonly RunningProcess[]; readonly since: MonoMs } | null;
 }
 
-export function newTerminal(hold: Hold, born: Mark, ago: DurationMs = 0): TerminalFacts {
+export function newTerminal(hold: HolderInfo, born: Mark, ago: DurationMs = 0): TerminalFacts {
   return {
     pid: hold.pid,
     ...(hold.identity === undefined ? {} : { identity: hold.identity }),

@@ -170,19 +170,19 @@ it("a tick of our own that comes late is patience with everybody for a while", a
 
 describe("a beat of our own", () => {
   const holds = async (monitor: Monitor): Promise<string[]> =>
-    (await monitor.events({ types: ["HOLD_STARTED", "HOLD_ENDED"], limit: 100 })).map(({ type }) => type);
+    (await monitor.events({ types: ["VERDICTS_HELD_BACK", "VERDICTS_RESUMED"], limit: 100 })).map(({ type }) => type);
 
   it("that does not get through puts everybody on hold, until one TTL after the next that does", async () => {
     const { monitor, live, canary } = await watch();
     let send = (): Promise<void> => Promise.reject(new Error("refused"));
     monitor.sendCanaryBy(() => send());
     await live(seconds(6));
-    expect(await holds(monitor)).toEqual(["HOLD_STARTED"]);
+    expect(await holds(monitor)).toEqual(["VERDICTS_HELD_BACK"]);
     send = canary;
     await live(seconds(31));
-    expect(await holds(monitor)).toEqual(["HOLD_STARTED"]);
+    expect(await holds(monitor)).toEqual(["VERDICTS_HELD_BACK"]);
     await live(seconds(3));
-    expect(await holds(monitor)).toEqual(["HOLD_STARTED", "HOLD_ENDED"]);
+    expect(await holds(monitor)).toEqual(["VERDICTS_HELD_BACK", "VERDICTS_RESUMED"]);
   });
 
   it("of which nothing is heard for 15 s is one that did not get through", async () => {
@@ -191,7 +191,7 @@ describe("a beat of our own", () => {
     await live(seconds(15));
     expect(await holds(monitor)).toEqual([]);
     await live(seconds(1));
-    expect(await holds(monitor)).toEqual(["HOLD_STARTED"]);
+    expect(await holds(monitor)).toEqual(["VERDICTS_HELD_BACK"]);
   });
 
   it("has got through only once it is on disk", async () => {

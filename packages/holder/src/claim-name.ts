@@ -29,7 +29,7 @@ export function claimName(home: string, wanted: HolderFile, from: ProcessId | nu
     if (before !== null && from !== null && areSame(before.holder, from)) writeWhole(file, print(wanted));
     else take(file, wanted);
   } catch (error) {
-    throw nameTrouble(folder, error);
+    throw nameFault(folder, error);
   }
   return ours(file, wanted);
 }
@@ -161,7 +161,7 @@ function makePrivate(folder: string): void {
   chmodSync(folder, 0o700);
 }
 
-function nameTrouble(folder: string, error: unknown): Fault {
+function nameFault(folder: string, error: unknown): Fault {
   if (error instanceof Fault) return error;
   const reason = (error as NodeJS.ErrnoException).code ?? String(error);
   return new Fault("data-folder-unusable", `cannot write to ${folder} (${reason}); make room or make it writable`, {

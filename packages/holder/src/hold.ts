@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import {
   type ExitStatus,
   Fault,
-  type Hold,
+  type HolderInfo,
   printable,
   type RunningProcess,
   type SharedTurn,
@@ -123,7 +123,7 @@ type Books = Awaited<ReturnType<typeof openBooks>>;
 /** Everything an agent's life is written to, opened while there is nothing to lose yet. */
 async function openBooks(spec: Spec, files: HolderFiles, socket: string) {
   const log = openHolderLog(files.folder);
-  const onTrouble = (trouble: Error | null) => trouble !== null && log("output cannot be kept", trouble);
+  const onFault = (fault: Error | null) => fault !== null && log("output cannot be kept", fault);
   const note = reserveExit(files.exit);
   const secret = makeSecret(files.secret); // before anybody can connect
   const server = await listenAt(socket);
@@ -132,7 +132,7 @@ async function openBooks(spec: Spec, files: HolderFiles, socket: string) {
     note,
     secret,
     server,
-    ring: openOutputRing(files, { keepBytes: spec.keepBytes, keepHistory: true, onTrouble }),
+    ring: openOutputRing(files, { keepBytes: spec.keepBytes, keepHistory: true, onFault }),
   };
 }
 
@@ -204,7 +204,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     lookAnew: eyes.lookAnew,
     leftovers: leftovers.now,
     tell: (report) => service.report(report),
-    trouble: log,
+    fault: log,
   });
   const service = serve(server, {
     hold: describeHold(spec, claim.file, agent),
@@ -323,7 +323,7 @@ const describeHold = (
   spec: Spec,
   { startedAt, mark }: HolderFile,
   { id: { pid, startTicks }, group }: Awaited<ReturnType<typeof startAgent>>,
-): Hold => ({
+): HolderInfo => ({
   agentId: spec.agentId,
   agentType: spec.agentType,
   taskId: spec.taskId,

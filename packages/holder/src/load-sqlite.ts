@@ -79,11 +79,11 @@ export const readPragma = (db: DatabaseSync, name: string): unknown =>
 /** SQLite's own name of what went wrong, such as SQLITE_BUSY or SQLITE_IOERR_WRITE; `null` when it was not SQLite that refused. */
 export function sqliteCodeOf(error: unknown): string | null {
   if (!(error instanceof Error && "errcode" in error && typeof error.errcode === "number")) return null;
-  // The low byte is the kind of trouble, the rest says more about it.
+  // The low byte is the kind of fault, the rest says more about it.
   const kind = `SQLITE_${kinds[error.errcode & 0xff] ?? "ERROR"}`;
   const more = error.errcode >> 8;
   if (more === 0) return kind;
-  return `${kind}_${(kind === "SQLITE_IOERR" && ioTroubles[more]) || more}`;
+  return `${kind}_${(kind === "SQLITE_IOERR" && ioFaults[more]) || more}`;
 }
 
 /** In the order of their numbers, from 0. */
@@ -91,7 +91,7 @@ const kinds =
   "OK ERROR INTERNAL PERM ABORT BUSY LOCKED NOMEM READONLY INTERRUPT IOERR CORRUPT NOTFOUND FULL CANTOPEN PROTOCOL EMPTY SCHEMA TOOBIG CONSTRAINT MISMATCH MISUSE NOLFS AUTH FORMAT RANGE NOTADB".split(
     " ",
   );
-const ioTroubles =
+const ioFaults =
   "- READ SHORT_READ WRITE FSYNC DIR_FSYNC TRUNCATE FSTAT UNLOCK RDLOCK DELETE BLOCKED NOMEM ACCESS CHECKRESERVEDLOCK LOCK CLOSE DIR_CLOSE SHMOPEN SHMSIZE SHMLOCK SHMMAP SEEK".split(
     " ",
   );

@@ -1,4 +1,4 @@
-import type { AgentFamily, Hold } from "@rouse/contract";
+import type { AgentFamily, HolderInfo } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { fateOfWork } from "../recover/fate-of-work.ts";
@@ -373,7 +373,7 @@ describe("the end of a process", () => {
   });
 
   describe("with status 0 of one that announced the completion marker", () => {
-    const announced = (hold: Partial<Hold> = {}) =>
+    const announced = (hold: Partial<HolderInfo> = {}) =>
       heldStory({ taskId: "t1", hold: { announcesMarker: true, ...hold } });
 
     it("has not finished without it: it is said so, and its task is kept for its next life", () => {

@@ -1,6 +1,6 @@
 import {
   type DurationMs,
-  type Hold,
+  type HolderInfo,
   type HolderReport,
   type MonoMs,
   type Policy,
@@ -74,14 +74,14 @@ export function acceptHold(record: AgentRecord, signal: HeldSignal, context: Con
 }
 
 /** What a person starts in their own terminal is another matter than what had its name before: that one's limit is not its. */
-function begin(record: AgentRecord, { incarnation, foreground }: Hold, now: MonoMs): AgentRecord {
+function begin(record: AgentRecord, { incarnation, foreground }: HolderInfo, now: MonoMs): AgentRecord {
   const next = nextIncarnation(record, incarnation, now);
   return foreground ? { ...next, seen: { ...next.seen, limit: null } } : next;
 }
 
 function firstClock(
   { work: { clock, activity }, life: { bornAt } }: AgentRecord,
-  { idleKillMs }: Hold,
+  { idleKillMs }: HolderInfo,
   context: Context,
 ) {
   const { now, policy } = context;

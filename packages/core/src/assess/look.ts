@@ -1,4 +1,4 @@
-import type { FindingLevel, HeldBecause, MonoMs } from "@rouse/contract";
+import type { FindingLevel, MonoMs, Restraint } from "@rouse/contract";
 import type { Context } from "../context.ts";
 import type { AgentRecord, Finding } from "../record.ts";
 
@@ -14,7 +14,7 @@ export const nothing: Look = { finding: null, lookAgainAt: null };
 
 export const nothingUntil = (lookAgainAt: MonoMs | null): Look => ({ finding: null, lookAgainAt });
 
-export type Concluded = Omit<Finding, "since" | "held"> & { readonly held?: HeldBecause | undefined };
+export type Concluded = Omit<Finding, "since" | "restrainedBy"> & { readonly restrainedBy?: Restraint | undefined };
 
 /** Not there outweighs breaking things outweighs getting nowhere: the remedy for the first makes the others moot. */
 export const gravity: Readonly<Record<FindingLevel, number>> = {
@@ -28,8 +28,8 @@ export const gravity: Readonly<Record<FindingLevel, number>> = {
 /** A finding keeps the moment it was first made for as long as it stands. */
 export function conclude(record: AgentRecord, now: MonoMs, concluded: Concluded): Finding {
   const before = record.health.findings.find((finding) => finding.kind === concluded.kind);
-  const { held, ...rest } = concluded;
-  return { ...rest, since: before?.since ?? now, ...(held === undefined ? {} : { held }) };
+  const { restrainedBy, ...rest } = concluded;
+  return { ...rest, since: before?.since ?? now, ...(restrainedBy === undefined ? {} : { restrainedBy }) };
 }
 
 export function earliest(a: MonoMs | null, b: MonoMs | null): MonoMs | null {

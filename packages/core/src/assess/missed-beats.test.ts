@@ -254,7 +254,7 @@ describe("stall amnesty", () => {
     agent.monitorIsBlindFor("10m");
     agent.silentFor("16.999s");
     expect(agent.past).toEqual([]);
-    expect(agent.finding("missed-beats")).toMatchObject({ level: "note", held: "amnesty" });
+    expect(agent.finding("missed-beats")).toMatchObject({ level: "note", restrainedBy: "amnesty" });
     agent.silentFor("1ms");
     expect(agent.past).toEqual(["622s UNRESPONSIVE"]); // it ends by itself: who is gone is found
   });
@@ -284,7 +284,7 @@ describe("stall amnesty", () => {
     agent.beats();
     agent.silentFor("17s");
     expect(agent.past).toEqual(["612s DEGRADED", "617s UNRESPONSIVE"]);
-    expect(agent.finding("missed-beats")?.held).toBeUndefined();
+    expect(agent.finding("missed-beats")?.restrainedBy).toBeUndefined();
   });
 
   it("makes nobody well: who was found gone before stays so until it is heard", () => {
@@ -309,7 +309,11 @@ describe("mass-silence hold", () => {
     agent.monitorDoubts({ hold: hold(null) });
     agent.silentFor("1d");
     expect(agent.past).toEqual(["12s DEGRADED"]);
-    expect(agent.finding("missed-beats")).toMatchObject({ level: "degraded", held: "mass-silence", confidence: 0.3 });
+    expect(agent.finding("missed-beats")).toMatchObject({
+      level: "degraded",
+      restrainedBy: "mass-silence",
+      confidence: 0.3,
+    });
     agent.monitorDoubts({ hold: null });
     expect(agent.state).toBe("UNRESPONSIVE");
   });
@@ -398,7 +402,7 @@ describe("unwitnessed silence", () => {
     agent.beats();
     agent.silentFor("29s");
     expect(agent.past).toEqual(["12s DEGRADED"]);
-    expect(agent.finding("missed-beats")?.held).toBe("unwitnessed");
+    expect(agent.finding("missed-beats")?.restrainedBy).toBe("unwitnessed");
     agent.silentFor("1s");
     expect(agent.past).toEqual(["12s DEGRADED", "30s UNRESPONSIVE"]);
   });
@@ -529,7 +533,7 @@ describe("an agent that says how often it is heard", () => {
     const agent = story({ doubt: { peers: 2, peersHeardAt: dawn } });
     agent.beats({ everySeconds: 60, graceSeconds: 10, status: "IDLE" });
     agent.silentFor("129s");
-    expect(agent.finding("missed-beats")).toMatchObject({ held: "unwitnessed" });
+    expect(agent.finding("missed-beats")).toMatchObject({ restrainedBy: "unwitnessed" });
     agent.silentFor("1s");
     expect(agent.state).toBe("UNRESPONSIVE");
   });
@@ -540,7 +544,7 @@ describe("an agent that says how often it is heard", () => {
     agent.silentFor("1465m");
     agent.monitorDoubts({ hold: { because: "mass-silence", since: agent.now, provenAt: agent.now } });
     agent.silentFor("40m");
-    expect(agent.finding("missed-beats")).toMatchObject({ level: "degraded", held: "mass-silence" });
+    expect(agent.finding("missed-beats")).toMatchObject({ level: "degraded", restrainedBy: "mass-silence" });
     agent.silentFor("10m");
     expect(agent.state).toBe("UNRESPONSIVE");
   });
@@ -549,7 +553,7 @@ describe("an agent that says how often it is heard", () => {
     const agent = story({ doubt: { peers: 2, peersHeardAt: dawn } });
     agent.beats(nightly);
     agent.silentFor("1471m");
-    expect(agent.finding("missed-beats")).toMatchObject({ level: "degraded", held: "unwitnessed" });
+    expect(agent.finding("missed-beats")).toMatchObject({ level: "degraded", restrainedBy: "unwitnessed" });
     agent.silentFor("15m");
     expect(agent.state).toBe("UNRESPONSIVE");
   });

@@ -2,10 +2,10 @@ import {
   type DurationMs,
   describeDuration,
   type FindingLevel,
-  type HeldBecause,
   type MonoMs,
   minutes,
   type Policy,
+  type Restraint,
 } from "@rouse/contract";
 import { knownToBeatThroughWork } from "../accept/accept-heartbeat.ts";
 import { beatRhythm, type Rhythm } from "../accept/beat-rhythm.ts";
@@ -57,7 +57,7 @@ export const findMissedBeats: Detector = (record, context) => {
         ttlSeconds: wholeSeconds(rhythm.ttl),
         ...(goesOn ? { goesOn: "yes" } : {}),
       },
-      held: ceiling?.because,
+      restrainedBy: ceiling?.because,
     }),
     lookAgainAt,
   };
@@ -141,7 +141,7 @@ function nextMiss(from: MonoMs, missed: number, rhythm: Rhythm): MonoMs | null {
 
 interface Ceiling {
   readonly level: FindingLevel;
-  readonly because: HeldBecause;
+  readonly because: Restraint;
   /** `null`: whoever ends this condition wakes the agent. */
   readonly lookAgainAt: MonoMs | null;
 }

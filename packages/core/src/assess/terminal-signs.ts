@@ -1,10 +1,10 @@
 import {
   type DurationMs,
   describeDuration,
-  type HeldBecause,
   type HolderLoss,
   type MonoMs,
   type Policy,
+  type Restraint,
   seconds,
 } from "@rouse/contract";
 import { patienceWith } from "../accept/longest-quiet.ts";
@@ -292,7 +292,7 @@ const gatheringTime: DurationMs = seconds(5);
 const gatheredAt = ({ health: { findings } }: AgentRecord, now: MonoMs): MonoMs =>
   (findings.find(({ kind }) => kind === "process-exited")?.since ?? now) + gatheringTime;
 
-function heldWithOthers(record: AgentRecord, { now, doubt }: Context): HeldBecause | undefined {
+function restraintOfOthers(record: AgentRecord, { now, doubt }: Context): Restraint | undefined {
   if (doubt.diedWith !== null) return "mass-failure";
   return doubt.mayDieWithOthers && now < gatheredAt(record, now) ? "gathering" : undefined;
 }
@@ -308,7 +308,7 @@ export const findProcessExit: Detector = (record, context) => {
   const back = heldByLimit(record);
   const waits = endedAtLimit(record) && (back === null || now < back || resumesByItself(policy));
   const isSeen = record.seen.terminal?.foreground === true;
-  const held = waits || isSeen ? undefined : heldWithOthers(record, context);
+  const restrainedBy = waits || isSeen ? undefined : restraintOfOthers(record, context);
   return {
     finding: conclude(record, now, {
       kind: "process-exited",
@@ -317,9 +317,9 @@ export const findProcessExit: Detector = (record, context) => {
       class: "process",
       text: describeExit(exit, describeLast(record.seen.terminal, policy)),
       evidence: { code: exit.code ?? "unknown", signal: exit.signal ?? "none", cause: exit.cause },
-      held,
+      restrainedBy,
     }),
-    lookAgainAt: held === "gathering" ? gatheredAt(record, now) : back !== null && back > now ? back : null,
+    lookAgainAt: restrainedBy === "gathering" ? gatheredAt(record, now) : back !== null && back > now ? back : null,
   };
 };
 

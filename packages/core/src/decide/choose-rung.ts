@@ -120,7 +120,7 @@ function chooseNext(record: AgentRecord, context: Context): Rung {
 
 /** Whether others ended with it is not known yet: the detector says when to look again. */
 const isGathering = ({ health: { findings } }: AgentRecord): boolean =>
-  findings.some(({ held }) => held === "gathering");
+  findings.some(({ restrainedBy }) => restrainedBy === "gathering");
 
 const callsSomebody = (rung: Rung): boolean =>
   rung.kind === "escalate" ||
@@ -196,8 +196,8 @@ function unchangedAt(
 ): MonoMs | null {
   if (health.state !== "DEGRADED") return null;
   let at: MonoMs | null = null;
-  for (const { level, confidence, since, held } of findings) {
-    if (level === "degraded" && confidence >= worthACall && held === undefined)
+  for (const { level, confidence, since, restrainedBy } of findings) {
+    if (level === "degraded" && confidence >= worthACall && restrainedBy === undefined)
       at = earliest(at, Math.max(since, health.since) + policy.escalation.unchangedAfter);
   }
   return at !== null && after !== null && at <= after ? null : at;

@@ -7,36 +7,36 @@ const later = (by: { mono?: number; boot?: number; wall?: number }): ClockReadin
   const { mono = 250, boot = mono, wall = boot } = by;
   return { mono: noon.mono + mono, boot: noon.boot + boot, wall: noon.wall + wall };
 };
-const trouble = (by: Parameters<typeof later>[0]) => doubtClocks(noon, later(by), { stall: 2000 });
+const faults = (by: Parameters<typeof later>[0]) => doubtClocks(noon, later(by), { stall: 2000 });
 
 describe("our own clocks, read twice", () => {
   it("raise no doubt when a quarter of a second passed on all of them", () => {
-    expect(trouble({})).toEqual([]);
-    expect(trouble({ mono: 250, boot: 1240, wall: 200 })).toEqual([]); // uptime comes in coarse steps
-    expect(trouble({ mono: 2000 })).toEqual([]);
+    expect(faults({})).toEqual([]);
+    expect(faults({ mono: 250, boot: 1240, wall: 200 })).toEqual([]); // uptime comes in coarse steps
+    expect(faults({ mono: 2000 })).toEqual([]);
   });
 
   it("tell a stall: we were not running for longer than we should be", () => {
-    expect(trouble({ mono: 2001 })).toEqual([{ cause: "stall", lasted: 2001 }]);
+    expect(faults({ mono: 2001 })).toEqual([{ cause: "stall", lasted: 2001 }]);
   });
 
   it("tell a suspend: the machine slept while monotonic time stood still", () => {
-    expect(trouble({ mono: 250, boot: 3_600_250 })).toEqual([{ cause: "suspend", lasted: 3_600_000 }]);
+    expect(faults({ mono: 250, boot: 3_600_250 })).toEqual([{ cause: "suspend", lasted: 3_600_000 }]);
   });
 
   it("tell a step of the wall clock, forwards and backwards", () => {
-    expect(trouble({ wall: 250 + 3_600_000 })).toEqual([{ cause: "clock-step", lasted: 3_600_000 }]);
-    expect(trouble({ wall: 250 - 3_600_000 })).toEqual([{ cause: "clock-step", lasted: -3_600_000 }]);
-    expect(trouble({ wall: 250 + 2000 })).toEqual([]);
-    expect(trouble({ wall: 250 - 2000 })).toEqual([]);
+    expect(faults({ wall: 250 + 3_600_000 })).toEqual([{ cause: "clock-step", lasted: 3_600_000 }]);
+    expect(faults({ wall: 250 - 3_600_000 })).toEqual([{ cause: "clock-step", lasted: -3_600_000 }]);
+    expect(faults({ wall: 250 + 2000 })).toEqual([]);
+    expect(faults({ wall: 250 - 2000 })).toEqual([]);
   });
 
   it("do not take a suspend for a step, though the wall clock jumped", () => {
-    expect(trouble({ mono: 100, boot: 60_000, wall: 60_020 }).map(({ cause }) => cause)).toEqual(["suspend"]);
+    expect(faults({ mono: 100, boot: 60_000, wall: 60_020 }).map(({ cause }) => cause)).toEqual(["suspend"]);
   });
 
   it("tell several at once", () => {
-    expect(trouble({ mono: 5000, boot: 65_000, wall: 0 }).map(({ cause }) => cause)).toEqual([
+    expect(faults({ mono: 5000, boot: 65_000, wall: 0 }).map(({ cause }) => cause)).toEqual([
       "stall",
       "suspend",
       "clock-step",

@@ -7,7 +7,7 @@ export interface ClockReading {
   readonly wall: number;
 }
 
-export interface ClockTrouble {
+export interface ClockFault {
   readonly cause: Extract<GapCause, "stall" | "suspend" | "clock-step">;
   readonly lasted: DurationMs;
 }
@@ -23,16 +23,16 @@ const suspendAtLeast = 1000;
 const stepAtLeast = 2000;
 
 /** Compares two readings of our own clocks: what went wrong with us between them? */
-export function doubtClocks(before: ClockReading, after: ClockReading, policy: ClockPolicy): ClockTrouble[] {
+export function doubtClocks(before: ClockReading, after: ClockReading, policy: ClockPolicy): ClockFault[] {
   const mono = after.mono - before.mono;
   const boot = after.boot - before.boot;
   const wall = after.wall - before.wall;
-  const trouble: ClockTrouble[] = [];
-  if (mono > policy.stall) trouble.push({ cause: "stall", lasted: mono });
-  if (boot - mono > suspendAtLeast) trouble.push({ cause: "suspend", lasted: boot - mono });
+  const faults: ClockFault[] = [];
+  if (mono > policy.stall) faults.push({ cause: "stall", lasted: mono });
+  if (boot - mono > suspendAtLeast) faults.push({ cause: "suspend", lasted: boot - mono });
   const step = wall - Math.max(mono, boot);
-  if (Math.abs(step) > stepAtLeast) trouble.push({ cause: "clock-step", lasted: step });
-  return trouble;
+  if (Math.abs(step) > stepAtLeast) faults.push({ cause: "clock-step", lasted: step });
+  return faults;
 }
 
 /** How much steady time passed between two readings: a suspend counts, a step of the wall clock does not. */

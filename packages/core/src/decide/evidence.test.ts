@@ -258,7 +258,7 @@ describe("evidence", () => {
     const held = heldStory({ preset: "fleet", doubt: { peers: 5, peersHeardAt: null } });
     held.agent.beats();
     held.passes("25s");
-    expect(held.agent.finding("missed-beats")).toMatchObject({ level: "degraded", held: "unwitnessed" });
+    expect(held.agent.finding("missed-beats")).toMatchObject({ level: "degraded", restrainedBy: "unwitnessed" });
     expect(kinds(held)).toEqual([]);
   });
 

@@ -54,9 +54,9 @@ const isAtIt = (finding: Finding): boolean => atIt.has(finding.class) || finding
  * What our own doubt holds down is no evidence; whose processes are at work is quiet, not idle; whose work goes on does not stand still; who asks the
  * same again at a measured pace may be waiting for it to change. For a repeated error somebody is stopped only where its owner said so.
  */
-const speaksAgainst = ({ kind, level, held, evidence }: Finding, policy: Policy): boolean =>
+const speaksAgainst = ({ kind, level, restrainedBy, evidence }: Finding, policy: Policy): boolean =>
   level !== "note" &&
-  held === undefined &&
+  restrainedBy === undefined &&
   (kind !== "repeated-error" || policy.terminal.stopOnRepeatedError) &&
   evidence["busy"] !== "yes" &&
   evidence["goesOn"] !== "yes" &&

@@ -146,10 +146,10 @@ describe("the end of an agent among others", () => {
     one.passes("4s");
     expect(alerts(one)).toEqual([]);
     expect(one.agent.did("restart-agent")).toHaveLength(1);
-    expect(one.agent.finding("process-exited")).toMatchObject({ level: "unresponsive", held: "gathering" });
+    expect(one.agent.finding("process-exited")).toMatchObject({ level: "unresponsive", restrainedBy: "gathering" });
     one.passes("2s");
     expect(alerts(one)).toHaveLength(1);
-    expect(one.agent.finding("process-exited")?.held).toBeUndefined();
+    expect(one.agent.finding("process-exited")?.restrainedBy).toBeUndefined();
   });
 
   it("is told at once where there are no others", () => {

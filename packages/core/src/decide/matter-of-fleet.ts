@@ -16,4 +16,4 @@ export function isMatterOfFleet({ health: { findings } }: AgentRecord, { silentW
 
 /** It ended together with many, or may have: until that is known, and from then on, nobody is told of its end alone. */
 export const endedWithOthers = ({ health: { findings } }: AgentRecord): boolean =>
-  findings.some(({ kind, held }) => kind === "process-exited" && held !== undefined);
+  findings.some(({ kind, restrainedBy }) => kind === "process-exited" && restrainedBy !== undefined);

@@ -40,9 +40,13 @@ function fleetOf(count: number, node: (i: number) => string | null = () => null,
     endHolds: () => void news.push(fleet.endHolds(now, margin)),
     scopes: () => fleet.holds().map(({ scope }) => scope),
     started: () =>
-      news.flatMap(({ events }) => events.flatMap((event) => (event.type === "HOLD_STARTED" ? [event.payload] : []))),
+      news.flatMap(({ events }) =>
+        events.flatMap((event) => (event.type === "VERDICTS_HELD_BACK" ? [event.payload] : [])),
+      ),
     ended: () =>
-      news.flatMap(({ events }) => events.flatMap((event) => (event.type === "HOLD_ENDED" ? [event.payload] : []))),
+      news.flatMap(({ events }) =>
+        events.flatMap((event) => (event.type === "VERDICTS_RESUMED" ? [event.payload] : [])),
+      ),
     woken: () => news.splice(0).flatMap(({ wake }) => wake),
     around: (id: string) => fleet.around(id, nodes.get(id) ?? null),
     get now() {

@@ -162,7 +162,7 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
     const payload = { because: "mass-silence" as HoldCause, scope, silent, of: place.members };
     const agents = [...place.quiet];
     const began: HoldChange = { kind: "began", scope, agents, of: place.members };
-    return { events: [{ type: "HOLD_STARTED", payload }], holds: [began], wake: agents };
+    return { events: [{ type: "VERDICTS_HELD_BACK", payload }], holds: [began], wake: agents };
   }
 
   /** Our own path was just shown to work. */
@@ -185,7 +185,7 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
       place.hold = null;
       for (const agentId of place.quiet) spend(agentId);
       const lastedSeconds = Math.round((now - hold.since) / 1000);
-      const event: RouseEvent = { type: "HOLD_ENDED", payload: { because: hold.because, scope, lastedSeconds } };
+      const event: RouseEvent = { type: "VERDICTS_RESUMED", payload: { because: hold.because, scope, lastedSeconds } };
       news.push({ events: [event], holds: [{ kind: "ended", scope }], wake: [...place.quiet] });
     }
     return combine(news);

@@ -77,7 +77,7 @@ function keyOfEnd(record: AgentRecord): Need | null {
   const isElsewhere = incident !== null || handedOver !== null || isStartingAgain(record);
   if (
     ended === undefined ||
-    ended.held !== undefined ||
+    ended.restrainedBy !== undefined ||
     !runsOnce(record) ||
     terminal?.foreground === true ||
     isElsewhere

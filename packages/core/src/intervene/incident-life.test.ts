@@ -129,7 +129,7 @@ describe("a warning that stands", () => {
     const doubted = story({ doubt: { hold: { because: "mass-silence", since: 0, provenAt: null } } });
     doubted.beats();
     doubted.silentFor("6h");
-    expect(doubted.finding("missed-beats")).toMatchObject({ level: "degraded", held: "mass-silence" });
+    expect(doubted.finding("missed-beats")).toMatchObject({ level: "degraded", restrainedBy: "mass-silence" });
     for (const agent of [unsure.agent, doubted]) expect(agent.told("INCIDENT_OPENED")).toEqual([]);
   });
 

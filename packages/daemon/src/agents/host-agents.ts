@@ -1,4 +1,4 @@
-import { type EpochMs, fleetId, type Hold, type MonoMs } from "@rouse/contract";
+import { type EpochMs, fleetId, type HolderInfo, type MonoMs } from "@rouse/contract";
 import {
   type Action,
   type ActionOutcome,
@@ -124,7 +124,7 @@ export function hostAgents(parts: AgentParts) {
     /** What holders tell and people order. */
     take: submit,
     /** A holder is there: for an agent nobody knew, this is how it becomes known. */
-    takeHold(hold: Hold, adopted: boolean, moment: Moment): Reply | null {
+    takeHold(hold: HolderInfo, adopted: boolean, moment: Moment): Reply | null {
       const { agentId, agentType, taskId, incarnation } = hold;
       const watched = roster.find(agentId) ?? enroll(agentId, { agentType, taskId, incarnation }, moment);
       const ago = Math.max(0, moment.time - hold.startedAt);

@@ -1,4 +1,4 @@
-import { type Hold, seconds } from "@rouse/contract";
+import { type HolderInfo, seconds } from "@rouse/contract";
 import { newRecord, noDoubt, supervise } from "@rouse/core";
 import { expect, it } from "vitest";
 import { readConfig, requireConfig } from "../config/read-config.ts";
@@ -7,7 +7,7 @@ import { policySubject } from "./policy-subject.ts";
 const text = "policies:\n  hasty:\n    heartbeat: { startup_grace_seconds: 30 }\n";
 const config = requireConfig(readConfig({ file: { name: "rouse.yaml", text } }));
 
-const hold = (incarnation: number): Hold => ({
+const hold = (incarnation: number): HolderInfo => ({
   agentId: "a",
   agentType: null,
   taskId: null,

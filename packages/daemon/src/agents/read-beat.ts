@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import {
+  canonicalJson,
   type DurationMs,
   days,
   describeIssues,
@@ -10,7 +11,6 @@ import {
   renameSnakeCase,
 } from "@rouse/contract";
 import type { HeartbeatSignal } from "@rouse/core";
-import { canonicalize } from "json-canonicalize";
 
 export interface RefusedBeat {
   readonly refused: true;
@@ -60,7 +60,7 @@ function hasChecksum(message: Record<string, unknown>, checksum: string): boolea
 /** SHA-256 of the canonical JSON of everything but the checksum itself, as sent. */
 export function checksumOf(message: Record<string, unknown>): string {
   const { checksum: _, ...rest } = message;
-  return createHash("sha256").update(canonicalize(rest)).digest("hex");
+  return createHash("sha256").update(canonicalJson(rest)).digest("hex");
 }
 
 function refuse(

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { type AuditRecord, type EpochMs, printable, toIso } from "@rouse/contract";
-import { canonicalize } from "json-canonicalize";
+import { type AuditRecord, canonicalJson, type EpochMs, printable, toIso } from "@rouse/contract";
 import { type AuditPlace, auditHeadMark, type Resumption } from "../ports/store.ts";
 
 export interface NewAuditLine {
@@ -106,7 +105,7 @@ export function keepAuditTrail({ last, store, isSealed, sign }: TrailParts): Aud
 /** SHA-256 of the canonical JSON of all that the line says, whatever it has besides. */
 export function hashOfLine(line: object): string {
   const { hash: _hash, signature: _signature, ...said } = line as Partial<AuditRecord>;
-  return createHash("sha256").update(canonicalize(said)).digest("hex");
+  return createHash("sha256").update(canonicalJson(said)).digest("hex");
 }
 
 export { auditHeadMark };

@@ -127,8 +127,8 @@ const rules: Rules = {
   FLEET_INCIDENT_OPENED: (p) =>
     about(null, p.because ?? "mass-silence", pick(p, "incident", "scope", "members", "of", "agents")),
   FLEET_INCIDENT_CLOSED: (p) => about(null, p.because, pick(p, "incident", "scope", "came", "lastedSeconds")),
-  HOLD_STARTED: (p) => about(null, p.because, pick(p, "scope", "silent", "of")),
-  HOLD_ENDED: (p) => about(null, p.because, pick(p, "scope", "lastedSeconds")),
+  VERDICTS_HELD_BACK: (p) => about(null, p.because, pick(p, "scope", "silent", "of")),
+  VERDICTS_RESUMED: (p) => about(null, p.because, pick(p, "scope", "lastedSeconds")),
   AUDIT_ANCHOR_FAILED: (p) => about(null, "not-reached", pick(p, "anchor")),
   AUDIT_ANCHOR_RESTORED: (p) => about(null, "reached", pick(p, "anchor", "number")),
   CONFIG_RELOADED: (p) => about(null, "reloaded", pick(p, "policy")),

@@ -1,15 +1,14 @@
 import { createHash } from "node:crypto";
-import { type Checkpoint, type CheckpointFlaw, CheckpointHead, type EpochMs } from "@rouse/contract";
+import { type Checkpoint, type CheckpointFlaw, CheckpointHead, canonicalJson, type EpochMs } from "@rouse/contract";
 import type { SavedCheckpoint, SavedHead } from "../ports/store.ts";
-import { writeCanonically } from "./write-canonically.ts";
 
-const headLimits = { bytes: 64 * 1024, values: 100, depth: 5 };
+const headLimits = { values: 100, depth: 5 };
 
 export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** The id of a checkpoint is the hash of its head, and the head has the hash of its state and the id of the one before: whatever is changed shows. */
 export function sealHead(head: CheckpointHead, time: EpochMs, state: string | null): SavedCheckpoint {
-  const text = writeCanonically(head, headLimits);
+  const text = canonicalJson(head, headLimits);
   return { id: sha256(text), taskId: head.taskId, number: head.number, time, head: text, state };
 }
 

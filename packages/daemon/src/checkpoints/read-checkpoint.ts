@@ -1,6 +1,5 @@
-import { CheckpointRequest, describeIssues, Fault, printable, stateLimits } from "@rouse/contract";
+import { CheckpointRequest, canonicalJson, describeIssues, Fault, printable, stateLimits } from "@rouse/contract";
 import { sha256 } from "./checkpoint-head.ts";
-import { writeCanonically } from "./write-canonically.ts";
 
 /** Who saves, as far as their token says it. */
 export interface CheckpointSpeaker {
@@ -28,8 +27,7 @@ export function readCheckpoint(taskId: string, sent: unknown, speaker: Checkpoin
   if (!parsed.success)
     throw new Fault("bad-request", printable(describeIssues(parsed.error.issues, "a checkpoint is a JSON object")));
   const { step, stepName, state, parent, agentId = null, workspace } = parsed.data;
-  const text = writeCanonically(state, stateLimits);
-  const bytes = Buffer.byteLength(text);
+  const { text, bytes } = writeState(state);
   return {
     taskId,
     step,
@@ -41,3 +39,20 @@ export function readCheckpoint(taskId: string, sent: unknown, speaker: Checkpoin
     state: { text, hash: sha256(text), bytes, inFile: bytes > mostInline },
   };
 }
+
+function writeState(state: unknown): { text: string; bytes: number } {
+  try {
+    const text = canonicalJson(state, stateLimits);
+    const bytes = Buffer.byteLength(text);
+    if (bytes > stateLimits.bytes) throw new Fault("body-too-large", `it has ${bytes} bytes`);
+    return { text, bytes };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const most = `${stateLimits.bytes / 1024 / 1024} MiB and ${stateLimits.values} values`;
+    throw error.code === "body-too-large"
+      ? new Fault(error.code, `a state has at most ${most}, and ${error.message}; ${advice}`)
+      : new Fault(error.code, `the state cannot be kept: ${error.message}`);
+  }
+}
+
+const advice = "keep large data in the workspace, and in the state only what refers to it";

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import {
   type BeatPromise,
+  canonicalJson,
   keepPromise,
   overlay,
   type PartialSettings,
@@ -11,7 +12,6 @@ import {
   type Settings,
   settingsOf,
 } from "@rouse/contract";
-import { canonicalize } from "json-canonicalize";
 import { settleRelations } from "./check-relations.ts";
 
 export interface PolicySubject {
@@ -121,7 +121,7 @@ const chosen = (name: string, settings: Settings): ChosenPolicy =>
 
 /** Name and fingerprint: two policies with the same id decide the same. */
 export function policyId(name: string, settings: Settings): string {
-  const print = createHash("sha256").update(canonicalize(settings)).digest("hex");
+  const print = createHash("sha256").update(canonicalJson(settings)).digest("hex");
   return `${name}@${print.slice(0, 8)}`;
 }
 

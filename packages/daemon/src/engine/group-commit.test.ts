@@ -15,7 +15,7 @@ async function world() {
   const commits: number[][] = [];
   const told: string[] = [];
   const waiting: (() => void)[] = [];
-  let trouble: Error | null = null;
+  let fault: Error | null = null;
   let slow = false;
   let underway = 0;
   let most = 0;
@@ -27,7 +27,7 @@ async function world() {
       try {
         commits.push(commit.signals.map(({ id }) => id));
         if (slow) await new Promise<void>((resolve) => waiting.push(resolve));
-        if (trouble !== null) throw trouble;
+        if (fault !== null) throw fault;
         await inner.commit(commit);
       } finally {
         underway -= 1;
@@ -47,10 +47,10 @@ async function world() {
     told,
     most: () => most,
     breaks: (error: Error = new Fault("store-unavailable", "disk full", { retryable: true })) => {
-      trouble = error;
+      fault = error;
     },
     mends: () => {
-      trouble = null;
+      fault = null;
     },
     isSlow: (is = true) => {
       slow = is;

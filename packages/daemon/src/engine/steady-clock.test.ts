@@ -42,9 +42,9 @@ describe("the steady clock", () => {
       runs(250);
       wallIsSet(by);
       expect(steady.read().now).toBe(noon + 250);
-      const { moment, trouble } = steady.inspect(stall);
+      const { moment, faults } = steady.inspect(stall);
       expect(moment).toEqual({ now: noon + 250, time: noon + 250 + by });
-      expect(trouble).toEqual([{ cause: "clock-step", lasted: by }]);
+      expect(faults).toEqual([{ cause: "clock-step", lasted: by }]);
       expect(steady.toWall(noon + 250)).toBe(noon + 250 + by);
     }
   });
@@ -74,10 +74,10 @@ describe("the steady clock", () => {
     steady.inspect(stall);
     runs(250);
     sleeps(600_000);
-    const { moment, before, trouble } = steady.inspect(stall);
+    const { moment, before, faults } = steady.inspect(stall);
     expect(moment.now).toBe(noon + 600_250);
     expect(before).toBe(noon);
-    expect(trouble).toEqual([{ cause: "suspend", lasted: 600_000 }]);
+    expect(faults).toEqual([{ cause: "suspend", lasted: 600_000 }]);
     expect(steady.toWall(moment.now)).toBe(moment.time);
   });
 
@@ -89,10 +89,10 @@ describe("the steady clock", () => {
     runs(100);
     steady.read();
     runs(4900);
-    const { moment, before, trouble } = steady.inspect(stall);
-    expect(trouble).toEqual([{ cause: "stall", lasted: 5000 }]);
+    const { moment, before, faults } = steady.inspect(stall);
+    expect(faults).toEqual([{ cause: "stall", lasted: 5000 }]);
     expect({ from: before, to: moment.now }).toEqual({ from: noon + 250, to: noon + 5250 });
-    expect(steady.inspect(stall).trouble).toEqual([]);
+    expect(steady.inspect(stall).faults).toEqual([]);
   });
 
   it("goes on by the machine's uptime when the wall clock was set while nobody watched", () => {

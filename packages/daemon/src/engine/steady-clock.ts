@@ -1,5 +1,5 @@
 import type { DurationMs, EpochMs, MonoMs } from "@rouse/contract";
-import { type ClockReading, type ClockTrouble, doubtClocks, steadyElapsed } from "@rouse/core";
+import { type ClockFault, type ClockReading, doubtClocks, steadyElapsed } from "@rouse/core";
 import type { Clock } from "../ports/clock.ts";
 
 /** One moment, read once per turn. `now` is for judging, `time` for people. */
@@ -38,15 +38,15 @@ export function startSteadyClock(clock: Clock, alive: AliveMark | null) {
     },
 
     /** Reads all clocks and says what went wrong with us since the last such reading. */
-    inspect(stall: DurationMs): { moment: Moment; before: MonoMs; trouble: ClockTrouble[] } {
+    inspect(stall: DurationMs): { moment: Moment; before: MonoMs; faults: ClockFault[] } {
       const reading: ClockReading = clock.read();
-      const trouble = doubtClocks(last, reading, { stall });
+      const faults = doubtClocks(last, reading, { stall });
       const before = Math.floor(steady - Math.max(0, lastMono - last.mono));
       advance(reading.mono);
       steady += steadyElapsed(last, reading) - Math.max(0, reading.mono - last.mono);
       last = reading;
       offset = keepOffset(offset, reading.wall - steady);
-      return { moment: { now: Math.floor(steady), time: reading.wall }, before, trouble };
+      return { moment: { now: Math.floor(steady), time: reading.wall }, before, faults };
     },
 
     aliveMark(): AliveMark {

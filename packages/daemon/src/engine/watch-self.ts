@@ -35,8 +35,8 @@ export function watchSelf(parts: SelfParts, startedAt: MonoMs, tickEvery: Durati
   }
 
   function inspect(): Moment {
-    const { moment, before, trouble } = clock.inspect(config().selfCheck.stall);
-    for (const { cause, lasted } of trouble) {
+    const { moment, before, faults } = clock.inspect(config().selfCheck.stall);
+    for (const { cause, lasted } of faults) {
       const from = cause === "clock-step" ? moment.now : before;
       noteGap(cause, from, moment, `${(lasted / 1000).toFixed(1)} s`);
     }
@@ -59,7 +59,7 @@ export function watchSelf(parts: SelfParts, startedAt: MonoMs, tickEvery: Durati
       doubt.canaryFailed(moment.now);
       if (!isNew) return;
       const payload = { because: "path-unproven", scope: "fleet", silent: 0, of: fleet.size() } as const;
-      parts.engine().saveEvents([{ type: "HOLD_STARTED", payload }], moment.time, null);
+      parts.engine().saveEvents([{ type: "VERDICTS_HELD_BACK", payload }], moment.time, null);
     },
 
     /** True when the doubt about our path has just ended, one TTL after it was shown to work. */
@@ -70,7 +70,7 @@ export function watchSelf(parts: SelfParts, startedAt: MonoMs, tickEvery: Durati
       if (!doubt.endPathHold(moment.now, ttl + policy.amnestyMargin)) return false;
       const lastedSeconds = Math.round((moment.now - since) / 1000);
       const payload = { because: "path-unproven", scope: "fleet", lastedSeconds } as const;
-      parts.engine().saveEvents([{ type: "HOLD_ENDED", payload }], moment.time, null);
+      parts.engine().saveEvents([{ type: "VERDICTS_RESUMED", payload }], moment.time, null);
       return true;
     },
 

@@ -3,7 +3,7 @@ import {
   type EpochMs,
   type EscalationNotice,
   type Heartbeat,
-  type Hold,
+  type HolderInfo,
   type MonoMs,
   minutes,
   type PartialSettings,
@@ -59,7 +59,7 @@ export async function escalationDesk(changes: PartialSettings = {}) {
     /** Also what others would have saved. */
     happened: (event: RouseEvent & { payload: { agentId: string } }): void =>
       world.engine.saveEvents([event], readClock().time, event.payload.agentId),
-    heldBy: (agentId: string, hold: Partial<Hold> = {}): AgentRecord => world.holds({ ...hold, agentId }).record,
+    heldBy: (agentId: string, hold: Partial<HolderInfo> = {}): AgentRecord => world.holds({ ...hold, agentId }).record,
     /** Time passes; they beat every minute, always the same. */
     passesFor(agents: string | readonly string[], duration: number, said: Partial<Heartbeat> = {}): void {
       for (let passed = 0; passed < duration; passed += minutes(1)) {

@@ -31,7 +31,12 @@ interface TellingParts {
 const answersInNotice = 2;
 const allButAnswers = eventTypes.filter((type: EventType) => type !== "AGENT_ANSWERED");
 
-const fleetEvents: readonly EventType[] = ["FLEET_INCIDENT_OPENED", "HOLD_STARTED", "HOLD_ENDED", "MONITOR_GAP"];
+const fleetEvents: readonly EventType[] = [
+  "FLEET_INCIDENT_OPENED",
+  "VERDICTS_HELD_BACK",
+  "VERDICTS_RESUMED",
+  "MONITOR_GAP",
+];
 
 /** Open questions with everything somebody who answers may want to know, and how those that are over ended. */
 export function tellEscalations({ words, store, checkpoints, config, readClock, toWall }: TellingParts) {

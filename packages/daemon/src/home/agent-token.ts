@@ -1,6 +1,5 @@
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
-import { isAgentId, isId, type SpeechRefusal } from "@rouse/contract";
-import { canonicalize } from "json-canonicalize";
+import { canonicalJson, isAgentId, isId, type SpeechRefusal } from "@rouse/contract";
 
 /** Whom a token speaks for: one agent, one task or none, one life. */
 export interface AgentTokenClaims {
@@ -17,7 +16,7 @@ const keyLabel = "rouse agent token 1";
 /** A token for one agent. Nothing has to run or be written down for it: whoever has the master token can check it. */
 export function mintAgentToken(masterToken: string, claims: AgentTokenClaims): string {
   if (!areClaims(claims)) throw new Error("a token speaks for one agent, one task or none, and one life");
-  const part = Buffer.from(canonicalize(claims)).toString("base64url");
+  const part = Buffer.from(canonicalJson(claims)).toString("base64url");
   return `${agentTokenPrefix}${part}.${sign(masterToken, part)}`;
 }
 

@@ -4,7 +4,7 @@ import type {
   DurationMs,
   EpochMs,
   ExitStatus,
-  Hold,
+  HolderInfo,
   HolderLoss,
   HolderReport,
   LifeIdentity,
@@ -40,7 +40,10 @@ export interface HolderNews {
   /** Who the last life of an agent is. `null`: nobody knows it. */
   registered(agentId: string): RegisteredLife | null;
   /** Somebody is held. Resolves to the number of the last report that is known of this life, or `null` when that life is over. */
-  held(hold: Hold, adopted: boolean): Promise<{ readonly lastReport: number; readonly settings: WatchSettings } | null>;
+  held(
+    hold: HolderInfo,
+    adopted: boolean,
+  ): Promise<{ readonly lastReport: number; readonly settings: WatchSettings } | null>;
   reported(agentId: string, incarnation: number, report: HolderReport): Promise<void>;
   /** Its holder is gone (unless another reason is given); what of the agent's own process, and how it ended if that is known. */
   lost(

@@ -112,18 +112,18 @@ const mostListed = 1000;
 export function describeTaskHealth(tasks: readonly TaskRecord[], view: TaskView): TaskHealth {
   const byStatus: Partial<Record<TaskStatus, number>> = {};
   const byFlag: Partial<Record<Flag, number>> = {};
-  const byTrouble = new Map<number, TaskRecord[]>();
+  const byUrgency = new Map<number, TaskRecord[]>();
   for (const task of tasks) {
     byStatus[task.state.status] = (byStatus[task.state.status] ?? 0) + 1;
     if (isTaskOver(task)) continue;
     const flags = flagsOf(task, view);
     for (const flag of flags) byFlag[flag] = (byFlag[flag] ?? 0) + 1;
-    const trouble = (task.state.status === "blocked" ? 10 : 0) + flags.length;
-    const alike = byTrouble.get(trouble);
-    if (alike === undefined) byTrouble.set(trouble, [task]);
+    const urgency = (task.state.status === "blocked" ? 10 : 0) + flags.length;
+    const alike = byUrgency.get(urgency);
+    if (alike === undefined) byUrgency.set(urgency, [task]);
     else alike.push(task);
   }
-  const active = [...byTrouble].sort(([a], [b]) => b - a).flatMap(([, alike]) => alike);
+  const active = [...byUrgency].sort(([a], [b]) => b - a).flatMap(([, alike]) => alike);
   return {
     total_tasks: tasks.length,
     active_tasks: active.length,

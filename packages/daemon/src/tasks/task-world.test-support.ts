@@ -4,7 +4,7 @@ import {
   type ExitStatus,
   Fault,
   type Heartbeat,
-  type Hold,
+  type HolderInfo,
   type HolderReport,
   type MonoMs,
   type RouseEvent,
@@ -176,7 +176,7 @@ export async function taskWorld({
       const signal = { beat, checksum: "absent", agentTime: null, skew: null, waitsFor: null } as const;
       agents.takeBeat({ kind: "heartbeat", ...signal }, readClock());
     },
-    holds: (hold: Partial<Hold> & { agentId: string }): Watched => {
+    holds: (hold: Partial<HolderInfo> & { agentId: string }): Watched => {
       agents.takeHold({ ...anyHold, startedAt: toWall(now), ...hold }, false, readClock());
       return mustWatch(hold.agentId);
     },
@@ -210,7 +210,7 @@ const toWall = (at: MonoMs): EpochMs => dawn + at;
 const oneLine = ({ status, because, claim, flags }: TaskReport): string =>
   [status, because, ...(claim === null ? [] : [`${claim.agentId}#${claim.number}`]), ...flags].join(" ");
 
-export const anyHold: Hold = {
+export const anyHold: HolderInfo = {
   agentId: "",
   agentType: null,
   taskId: null,

@@ -23,9 +23,9 @@ describe("where the disk cannot be written at all", () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   it("the agent goes on, its last output is served from memory, and it is said once", async () => {
-    const troubles: (Error | null)[] = [];
+    const faults: (Error | null)[] = [];
     const files = { output: join(folder, "not", "there"), marks: join(folder, "not", "marks") };
-    const ring = openOutputRing(files, { keepBytes: 1000, keepHistory: true, onTrouble: (one) => troubles.push(one) });
+    const ring = openOutputRing(files, { keepBytes: 1000, keepHistory: true, onFault: (one) => faults.push(one) });
     for (let count = 0; count < 10; count++) ring.write(Buffer.alloc(64 * 1024, count), count);
     await ring.flushed();
     expect(ring.kept()).toBe(false);
@@ -35,24 +35,24 @@ describe("where the disk cannot be written at all", () => {
     expect([tail.bytes[0], tail.bytes.at(-1)]).toEqual([6, 9]);
     // Which tries once more, in vain.
     await ring.close();
-    expect(troubles).toEqual([expect.objectContaining({ code: "ENOENT" })]);
+    expect(faults).toEqual([expect.objectContaining({ code: "ENOENT" })]);
   });
 });
 
 describe.skipIf(!mountable)("on a disk that is full", () => {
   const block = (count: number) => Buffer.alloc(64 * 1024, count);
-  const opened = (disk: Disk, onTrouble: (trouble: Error | null) => void) => {
+  const opened = (disk: Disk, onFault: (fault: Error | null) => void) => {
     const files = { output: join(disk.folder, "output"), marks: join(disk.folder, "marks") };
-    return { files, ring: openOutputRing(files, { keepBytes: 2_000_000, keepHistory: true, onTrouble }) };
+    return { files, ring: openOutputRing(files, { keepBytes: 2_000_000, keepHistory: true, onFault }) };
   };
 
   it("what was kept stays, memory has the end, and when there is room again it goes on behind a gap", async () => {
     const disk = mountDisk() as Disk;
-    const troubles: (Error | null)[] = [];
+    const faults: (Error | null)[] = [];
     const changes = new EventEmitter();
-    const { files, ring } = opened(disk, (trouble) => {
-      troubles.push(trouble);
-      changes.emit(trouble === null ? "recovered" : "failed");
+    const { files, ring } = opened(disk, (fault) => {
+      faults.push(fault);
+      changes.emit(fault === null ? "recovered" : "failed");
     });
     ring.write(block(0), 0);
     await ring.flushed();
@@ -70,7 +70,7 @@ describe.skipIf(!mountable)("on a disk that is full", () => {
     ring.write(block(10), 10);
     await ring.flushed();
     expect(ring.kept()).toBe(true);
-    expect(troubles).toEqual([expect.objectContaining({ code: "ENOSPC" }), null]);
+    expect(faults).toEqual([expect.objectContaining({ code: "ENOSPC" }), null]);
     expect(readOutput(files, { from: 0, limit: 1e9 })?.bytes.equals(block(0))).toBe(true);
     const after = readOutput(files, { from: 65536, limit: 1e9 });
     expect(after).toMatchObject({ from: 6 * 65536, end: 11 * 65536, oldest: 0 });

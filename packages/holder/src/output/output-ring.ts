@@ -13,7 +13,7 @@ export interface OutputOptions {
   /** Whether what earlier lives wrote can still be read. */
   readonly keepHistory: boolean;
   /** Called with the error when output can no longer be kept, with `null` when it can again. */
-  readonly onTrouble?: (trouble: Error | null) => void;
+  readonly onFault?: (fault: Error | null) => void;
 }
 
 export interface TailPiece {
@@ -41,10 +41,10 @@ export interface OutputRing {
 }
 
 export function openOutputRing(files: OutputFiles, options: OutputOptions): OutputRing {
-  const { keepBytes, keepHistory, onTrouble = () => undefined } = options;
-  const output = openRing(files.output, { keep: keepBytes, keepHistory, onTrouble });
-  // Times are of no use without the output, so their own trouble is not worth telling.
-  const marks = openRing(files.marks, { keep: keptMarks * markBytes, keepHistory, onTrouble: () => undefined });
+  const { keepBytes, keepHistory, onFault = () => undefined } = options;
+  const output = openRing(files.output, { keep: keepBytes, keepHistory, onFault });
+  // Times are of no use without the output, so their own fault is not worth telling.
+  const marks = openRing(files.marks, { keep: keptMarks * markBytes, keepHistory, onFault: () => undefined });
   let markedAt: EpochMs | null = null;
 
   return {

@@ -7,12 +7,12 @@ export type OutputPiece = RingPiece;
 
 /** What an agent wrote, from its files: also beside a living holder, and when nobody lives any more. `null` when nothing was ever kept. */
 export const readOutput = ({ output }: Pick<OutputFiles, "output">, range: Range): OutputPiece | null =>
-  nameTrouble(output, () => readRing(output, range));
+  nameFault(output, () => readRing(output, range));
 
 /** When it wrote what. Good for what had been written when it was read. */
 export function readOutputTimes({ marks }: Pick<OutputFiles, "marks">): Times {
   const read = (from: number | null) =>
-    nameTrouble(marks, () => readRing(marks, { from, limit: Number.POSITIVE_INFINITY }));
+    nameFault(marks, () => readRing(marks, { from, limit: Number.POSITIVE_INFINITY }));
   const pieces: Buffer[] = [];
   for (let piece = read(null); piece !== null && piece.bytes.length > 0; ) {
     pieces.push(piece.bytes);
@@ -21,7 +21,7 @@ export function readOutputTimes({ marks }: Pick<OutputFiles, "marks">): Times {
   return readTimes(Buffer.concat(pieces));
 }
 
-function nameTrouble<T>(path: string, read: () => T): T {
+function nameFault<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {

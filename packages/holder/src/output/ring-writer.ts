@@ -8,7 +8,7 @@ import { createWaitingBytes, type WaitingBytes } from "./waiting-bytes.ts";
 const writeTo = promisify(write);
 const closeFile = promisify(close);
 
-/** How long a disk in trouble is left alone. */
+/** How long a failing disk is left alone. */
 const tryAgainMs = 3000;
 const tailBytes = 256 * 1024;
 /** Each write costs two trips to the disk whatever its size, so output is gathered for a moment or until there is a good piece of it. */
@@ -19,7 +19,7 @@ export interface RingOptions {
   readonly keep: number;
   readonly keepHistory: boolean;
   /** Called with the error when writing begins to fail, with `null` when it works again. */
-  readonly onTrouble: (trouble: Error | null) => void;
+  readonly onFault: (fault: Error | null) => void;
 }
 
 export interface RingWriter {
@@ -31,15 +31,15 @@ export interface RingWriter {
   readonly tail: LastBytes;
   /** Everything written until now is in the file, or cannot be. */
   flushed(): Promise<void>;
-  /** Writes what still waits, trying once more if the disk was in trouble. */
+  /** Writes what still waits, trying once more if the disk failed. */
   close(): Promise<void>;
 }
 
 /** Never throws and never blocks: what the disk does not take stays in memory as far as there is room, the rest becomes a gap. */
-export function openRing(path: string, { keep, keepHistory, onTrouble }: RingOptions): RingWriter {
+export function openRing(path: string, { keep, keepHistory, onFault }: RingOptions): RingWriter {
   let file: number | null = null;
   let header: RingHeader;
-  let trouble: Error | null = null;
+  let fault: Error | null = null;
   let waiting = createWaitingBytes();
   let working: Promise<void> | null = null;
   let retry: NodeJS.Timeout | undefined;
@@ -58,18 +58,18 @@ export function openRing(path: string, { keep, keepHistory, onTrouble }: RingOpt
     write(chunk) {
       if (closed || chunk.length === 0) return;
       tail.push(chunk);
-      if (trouble !== null) return;
+      if (fault !== null) return;
       waiting.push(chunk);
       writeSoon();
     },
     lifeStart: () => header.lifeStart,
-    kept: () => trouble === null,
+    kept: () => fault === null,
     tail,
     flushed: () =>
       new Promise((done) => {
         whenFlushed.push({ end: tail.end(), done });
         tellFlushed();
-        if (whenFlushed.length > 0 && trouble === null) work(writeWaiting);
+        if (whenFlushed.length > 0 && fault === null) work(writeWaiting);
       }),
     async close() {
       if (closed) return;
@@ -78,7 +78,7 @@ export function openRing(path: string, { keep, keepHistory, onTrouble }: RingOpt
       clearTimeout(gathering);
       work(writeWaiting);
       while (working !== null) await working;
-      if (trouble !== null) await tryAgain().catch(fail);
+      if (fault !== null) await tryAgain().catch(fail);
       if (file !== null) await closeFile(file).catch(() => undefined);
       file = null;
     },
@@ -118,8 +118,8 @@ export function openRing(path: string, { keep, keepHistory, onTrouble }: RingOpt
       rest.push(tail.from(header.end));
       while (rest.length() > 0) await writeSome(rest);
     }
-    trouble = null;
-    onTrouble(null);
+    fault = null;
+    onFault(null);
   }
 
   /** Data first, then the header that tells of it; between two headers never more than the slack. */
@@ -153,18 +153,18 @@ export function openRing(path: string, { keep, keepHistory, onTrouble }: RingOpt
   }
 
   function fail(error: Error): void {
-    const first = trouble === null;
-    trouble = error;
+    const first = fault === null;
+    fault = error;
     // The end of what waits is in the tail as well.
     waiting = createWaitingBytes();
     if (!closed) retry = setTimeout(() => work(tryAgain), tryAgainMs).unref();
-    if (first) onTrouble(error);
+    if (first) onFault(error);
     tellFlushed();
   }
 
   function tellFlushed(): void {
     if (whenFlushed.length === 0) return;
-    const over = ({ end }: { end: number }) => trouble !== null || end <= header.end;
+    const over = ({ end }: { end: number }) => fault !== null || end <= header.end;
     const done = whenFlushed.filter(over);
     whenFlushed = whenFlushed.filter((one) => !over(one));
     for (const one of done) one.done();

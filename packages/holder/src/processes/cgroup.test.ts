@@ -45,12 +45,12 @@ describe.skipIf(!cgroupsHere)("a control group", patient, () => {
   });
 
   it("lets us out again when starting fails", () => {
-    const trouble = () =>
+    const fault = () =>
       group.spawnInside(() => {
         expect(group.members()).toEqual([process.pid]);
         throw new Error("no such command");
       });
-    expect(trouble).toThrow("no such command");
+    expect(fault).toThrow("no such command");
     expect(group.members()).toEqual([]);
   });
 

@@ -138,7 +138,7 @@ export function readUnits(): { readonly ticksPerSecond: number; readonly pageByt
   return { pageBytes: values.get(6) ?? 4096, ticksPerSecond: values.get(17) ?? 100 };
 }
 
-/** `null` when the process is gone or hidden from us; any other trouble is ours and says nothing about the process. */
+/** `null` when the process is gone or hidden from us; any other fault is ours and says nothing about the process. */
 export function readIfThere(file: string): string | null {
   try {
     return readFileSync(file, "utf8");

@@ -22,7 +22,7 @@ beforeEach(() => {
   nudges = nudgeBySteer(
     () => open,
     () => catchUp(),
-    (trouble) => log.push(trouble),
+    (fault) => log.push(fault),
   );
 });
 afterEach(async () => {

@@ -2,7 +2,7 @@ import type {
   ContainmentMeans,
   ContainOutcome,
   ExitStatus,
-  Hold,
+  HolderInfo,
   HolderRefusal,
   HolderReport,
   NudgeDelivery,
@@ -100,7 +100,7 @@ export type FromHolder =
   | {
       readonly say: "here";
       readonly id: number;
-      readonly hold: Hold;
+      readonly hold: HolderInfo;
       readonly exit: ExitStatus | null;
       readonly outputEnd: number;
       readonly lastReport: number;
@@ -108,7 +108,7 @@ export type FromHolder =
       readonly store?: string | null | undefined;
       readonly epoch?: number | null | undefined;
     }
-  | { readonly say: "watched"; readonly hold: Hold; readonly knowsLook?: boolean | undefined }
+  | { readonly say: "watched"; readonly hold: HolderInfo; readonly knowsLook?: boolean | undefined }
   /** The holder has a newer monitor. */
   | { readonly say: "replaced" }
   | { readonly say: "report"; readonly report: HolderReport }

@@ -1,4 +1,4 @@
-import type { AgentFamily, ExitStatus, Hold, RestartRule, TreeTier, UserPattern } from "@rouse/contract";
+import type { AgentFamily, ExitStatus, HolderInfo, RestartRule, TreeTier, UserPattern } from "@rouse/contract";
 
 // What lies in an agent's folder as JSON. Types only: whoever reads a file that somebody may have edited has schemas for them (read-holder-files.ts).
 
@@ -78,7 +78,7 @@ export interface ExitFile {
 }
 
 /** What its owner said of it when it was started. */
-export const wishesOf = (spec: Spec): Pick<Hold, "idleKillMs" | "restart" | "announcesMarker"> => ({
+export const wishesOf = (spec: Spec): Pick<HolderInfo, "idleKillMs" | "restart" | "announcesMarker"> => ({
   idleKillMs: spec.idleKillMs ?? null,
   ...(spec.restart === undefined ? {} : { restart: spec.restart }),
   ...(announcesMarker(spec) ? { announcesMarker: true } : {}),

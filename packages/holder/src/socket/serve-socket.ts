@@ -4,7 +4,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { type ExitStatus, Fault, type Hold, type HolderRefusal, type HolderReport } from "@rouse/contract";
+import { type ExitStatus, Fault, type HolderInfo, type HolderRefusal, type HolderReport } from "@rouse/contract";
 import type { Admission } from "../protocol/admit-monitors.ts";
 import { createFrameReader, type Frame, jsonFrame } from "../protocol/frames.ts";
 import { isSecret } from "../protocol/holder-secret.ts";
@@ -17,7 +17,7 @@ import { type OutputSource, showFrom, showScreen, type Viewer } from "./show-out
 
 /** What those who connect can ask for. */
 export interface Desk {
-  readonly hold: Hold;
+  readonly hold: HolderInfo;
   readonly secret: string;
   readonly admission: Admission;
   readonly reports: Reports;

@@ -111,7 +111,7 @@ export function showScreen(socket: Socket, end: () => number, paint: () => Promi
     work = tryTo(repaintWhenDrained);
   }
 
-  /** A screen that cannot be drawn is our trouble, not that of the agent. */
+  /** A screen that cannot be drawn is our fault, not that of the agent. */
   async function tryTo(draw: () => Promise<void>): Promise<void> {
     try {
       await draw();

@@ -21,7 +21,7 @@ export function openEyes(
   tree: TreeWatch,
   spec: Spec,
   home: string,
-  trouble: HolderLog,
+  fault: HolderLog,
   network: NetworkWatch = createNetworkWatch(spec.env["ROUSE_URL"] ?? null),
 ): Eyes {
   const folder = watchFolder(spec.cwd, [home]);
@@ -32,7 +32,7 @@ export function openEyes(
     looking ??= network
       .look(tree.root().known.map(({ pid }) => pid))
       .catch((error: unknown) => {
-        trouble("the agent's connections could not be read", error);
+        fault("the agent's connections could not be read", error);
         return null;
       })
       .then((facts) => {

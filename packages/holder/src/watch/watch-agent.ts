@@ -45,7 +45,7 @@ export interface Surroundings {
   /** Processes of the agent that are there although its own is over. */
   leftovers(): readonly RunningProcess[];
   tell(report: HolderReport): void;
-  trouble(what: string, error: unknown): void;
+  fault(what: string, error: unknown): void;
 }
 
 export interface AgentWatch {
@@ -158,7 +158,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
       take("screen", limits.shown(shown, wouldTell, performance.now()));
       tellInTime();
     } catch (error) {
-      around.trouble("what the agent shows could not be read", error);
+      around.fault("what the agent shows could not be read", error);
     }
   }
 
@@ -252,7 +252,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
       return facts.value;
     } catch (error) {
       // What could not be read is not known; repeating the last reading would look like rest.
-      around.trouble("the agent's processes could not be read", error);
+      around.fault("the agent's processes could not be read", error);
       return null;
     }
   }
@@ -309,7 +309,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
       // The one under way reports of now as well.
       if (lookingAnew) return;
       lookingAnew = true;
-      await around.lookAnew().catch((error: unknown) => around.trouble("the agent could not be looked at anew", error));
+      await around.lookAnew().catch((error: unknown) => around.fault("the agent could not be looked at anew", error));
       lookingAnew = false;
       if (ended) return;
       facts = null;

@@ -1,7 +1,7 @@
 import type { Question, Sight } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
+import { nameFailure } from "./name-failure.ts";
 import { needOf } from "./name-refusal.ts";
-import { nameTrouble } from "./name-trouble.ts";
 import { timeoutOf } from "./read-claude.ts";
 import { byProgram } from "./read-claude-transcript.ts";
 import { digestOfValue, type Fields, fieldsOf, listOf, nameOf, textOf } from "./read-fields.ts";
@@ -114,13 +114,13 @@ function wakerIn(hook: Fields): { readonly wokenBy?: "children" | "schedule" } {
 function failTurn(state: StreamState, hook: Fields, clock: WallClock): Step {
   const error = nameOf(hook.error) ?? "unknown";
   const text = textOf(hook.last_assistant_message) ?? textOf(hook.error_details) ?? error;
-  const named = byProgram(nameTrouble(text, error, clock));
+  const named = byProgram(nameFailure(text, error, clock));
   const isPutOff = error === "rate_limit" || error === "overloaded";
-  const trouble: Sight =
+  const failure: Sight =
     isPutOff && named.kind !== "rate-limited"
       ? { kind: "rate-limited", pattern: error, resetsInMs: null, by: "stream" }
       : named;
-  return saw({ ...state, tools: [], ending: null }, needOf(error) ?? trouble, {
+  return saw({ ...state, tools: [], ending: null }, needOf(error) ?? failure, {
     kind: "turn-ended",
     outcome: "failure",
     reason: error,

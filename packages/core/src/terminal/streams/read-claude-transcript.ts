@@ -1,8 +1,8 @@
 import type { Sight } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
 import { countUsage } from "./count-claude-tokens.ts";
+import { nameOwnFailure } from "./name-failure.ts";
 import { needOf } from "./name-refusal.ts";
-import { nameOwnTrouble } from "./name-trouble.ts";
 import { isByProgram, rateLimitIn, readAssistant, readUser, retryIn } from "./read-claude.ts";
 import { type Fields, fieldsOf, listOf, nameOf, textIn, textOf } from "./read-fields.ts";
 import { andThen, enterSession, type StreamState, saw } from "./stream-state.ts";
@@ -77,8 +77,8 @@ function readFailure(state: StreamState, line: Fields, clock: WallClock): Step {
   if (error === null && line.isApiErrorMessage !== true) return saw(state);
   const limits = rateLimitIn(fieldsOf(fieldsOf(line.apiErrorParams)?.rate_limit_info), clock);
   const ended: Sight = { kind: "turn-ended", outcome: "failure", reason: error ?? "api error" };
-  const trouble = limits.length > 0 ? limits : [needOf(error) ?? nameOwnTrouble(text, error ?? "api error", clock)];
-  return saw({ ...state, tools: [] }, ...trouble, ended);
+  const failure = limits.length > 0 ? limits : [needOf(error) ?? nameOwnFailure(text, error ?? "api error", clock)];
+  return saw({ ...state, tools: [] }, ...failure, ended);
 }
 
 /** The program itself says so, in a place where no agent can write. */

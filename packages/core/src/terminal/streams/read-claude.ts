@@ -1,8 +1,8 @@
 import { days, type Sight, seconds } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
 import { countUsage, countWholeRun } from "./count-claude-tokens.ts";
+import { nameFailure } from "./name-failure.ts";
 import { needOf } from "./name-refusal.ts";
-import { nameTrouble } from "./name-trouble.ts";
 import { amountOf, countOf, digestOfValue, type Fields, fieldsOf, listOf, nameOf, textOf } from "./read-fields.ts";
 import { andThen, askUnlessToolRuns, closeTool, openTool, type StreamState, saw, say } from "./stream-state.ts";
 
@@ -127,7 +127,7 @@ function failureIn(line: Fields, stopReason: unknown, clock: WallClock): readonl
   if (need !== null) return [need];
   if (name === "rate_limit" || name === "overloaded")
     return [{ kind: "rate-limited", pattern: name, resetsInMs: null, by: "stream" }];
-  return [nameTrouble(name, "assistant error", clock)];
+  return [nameFailure(name, "assistant error", clock)];
 }
 
 export function readUser(before: StreamState, line: Fields): Step {
@@ -184,7 +184,7 @@ function readResult(state: StreamState, line: Fields, clock: WallClock): Step {
 
 function causesIn(line: Fields, status: number | null, clock: WallClock): readonly Sight[] {
   const texts = [line.result, ...listOf(line.errors).slice(0, 16)].map(textOf).filter((text) => text !== null);
-  const causes = texts.map((text) => nameTrouble(text, "result", clock)).filter(({ kind }) => kind !== "error");
+  const causes = texts.map((text) => nameFailure(text, "result", clock)).filter(({ kind }) => kind !== "error");
   const what = status === 529 ? "overloaded" : status === 429 ? "rate" : null;
   if (what === null || causes.some(({ kind }) => kind === "context-limit")) return causes.slice(0, 1);
   const named = causes.find((cause) => cause.kind === "rate-limited");

@@ -1,7 +1,7 @@
 import { days, type EpochMs, type Sight, seconds } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
+import { nameOwnFailure } from "./name-failure.ts";
 import { type Refusal, refusalIn } from "./name-refusal.ts";
-import { nameOwnTrouble } from "./name-trouble.ts";
 import {
   amountOf,
   countOf,
@@ -104,7 +104,7 @@ function readEvent(state: StreamState, event: Fields, clock: WallClock): Step {
         fieldsOf(fieldsOf(event.info)?.total_token_usage),
       );
     case "error":
-      return saw(state, ...troubleIn(event, state.resetsAt, clock));
+      return saw(state, ...failureIn(event, state.resetsAt, clock));
     case "stream_error":
       return saw(state, { kind: "retries", attempt: 1, inMs: 0, status: null });
     case "task_complete":
@@ -136,18 +136,18 @@ function resetIn(limits: Fields | null): EpochMs | null {
 }
 
 /** Its words name the minute of a reset; a field that came before them names the second. */
-function troubleIn(error: Fields, resetsAt: EpochMs | null, clock: WallClock): readonly Sight[] {
+function failureIn(error: Fields, resetsAt: EpochMs | null, clock: WallClock): readonly Sight[] {
   const message = textOf(error.message);
   if (message === null) return [];
   const refusal = refusalOf(error);
   if (refusal !== null) return [refusal.asks];
   const info = nameOf(error.codex_error_info);
-  const trouble = nameOwnTrouble(message, info ?? "error", clock);
-  const isExact = trouble.kind === "rate-limited" && info === "usage_limit_exceeded" && resetsAt !== null;
+  const failure = nameOwnFailure(message, info ?? "error", clock);
+  const isExact = failure.kind === "rate-limited" && info === "usage_limit_exceeded" && resetsAt !== null;
   const resetsInMs = (resetsAt ?? 0) - clock.now;
   return isExact && resetsInMs >= 0 && resetsInMs <= longestWait
-    ? [{ ...trouble, resetsInMs, withinMs: 0 }]
-    : [trouble];
+    ? [{ ...failure, resetsInMs, withinMs: 0 }]
+    : [failure];
 }
 
 /** What failed has a name, or a name with the status beside it: `{"http_connection_failed":{"http_status_code":401}}`. */
@@ -177,7 +177,7 @@ function endTurn(state: StreamState, event: Fields, clock: WallClock): Step {
   const refusal = error === null ? null : refusalOf(error);
   const failure = refusal?.reason ?? nameOfFailure(error);
   const reason = failure ?? nameOf(event.reason) ?? nameOf(event.type) ?? "unknown";
-  const causes = error === null ? [] : troubleIn(error, state.resetsAt, clock).filter(({ kind }) => kind !== "error");
+  const causes = error === null ? [] : failureIn(error, state.resetsAt, clock).filter(({ kind }) => kind !== "error");
   const ended: Sight = { kind: "turn-ended", outcome: failed ? "failure" : "success", reason };
   return saw({ ...state, tools: [], turn: null }, ...causes, ended);
 }

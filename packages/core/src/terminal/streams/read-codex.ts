@@ -1,8 +1,8 @@
 import type { Sight } from "@rouse/contract";
 import { causeOfRetry } from "../read-retry.ts";
 import type { Reading, WallClock } from "../reading.ts";
+import { nameFailure } from "./name-failure.ts";
 import { refusalIn, statusIn } from "./name-refusal.ts";
-import { nameTrouble } from "./name-trouble.ts";
 import { countOf, digestOfValue, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
 import {
   andThen,
@@ -37,7 +37,7 @@ export function readCodex(state: StreamState, line: Fields, clock: WallClock): S
     case "turn.failed":
       return readFailedTurn(state, textOf(fieldsOf(line.error)?.message), clock);
     case "error":
-      return saw(state, ...troubleIn(textOf(line.message), clock));
+      return saw(state, ...failureIn(textOf(line.message), clock));
     default:
       return saw(state);
   }
@@ -56,7 +56,7 @@ function readItem(state: StreamState, stage: Stage, item: Fields | null, clock: 
       return text === null ? saw(state) : say(state, text);
     }
     case "error":
-      return stage === "item.completed" ? saw(state, ...troubleIn(textOf(item.message), clock)) : saw(state);
+      return stage === "item.completed" ? saw(state, ...failureIn(textOf(item.message), clock)) : saw(state);
     default:
       return saw(state);
   }
@@ -136,21 +136,21 @@ function readFailedTurn(state: StreamState, message: string | null, clock: WallC
       outcome: "failure",
       reason: refusal.reason,
     });
-  const trouble = message === null ? null : nameTrouble(message, "context limit", clock);
-  const reason = trouble?.kind === "error" ? trouble.text : (trouble?.pattern ?? "");
-  const causes = trouble === null || trouble.kind === "error" ? [] : [trouble];
+  const failure = message === null ? null : nameFailure(message, "context limit", clock);
+  const reason = failure?.kind === "error" ? failure.text : (failure?.pattern ?? "");
+  const causes = failure === null || failure.kind === "error" ? [] : [failure];
   const ended: Sight = { kind: "turn-ended", outcome: "failure", reason: reason === "" ? "turn.failed" : reason };
   return saw({ ...state, tools: [] }, ...causes, ended);
 }
 
-function troubleIn(message: string | null, clock: WallClock): readonly Sight[] {
+function failureIn(message: string | null, clock: WallClock): readonly Sight[] {
   if (message === null) return [];
   const refusal = refusalIn(message);
   if (refusal !== null) return [refusal.asks];
-  const trouble = nameTrouble(message, "error", clock);
+  const failure = nameFailure(message, "error", clock);
   // A connection that is tried again is told of as an error too.
   const again = /^Reconnecting\.{3} (?:(\d{1,4})\/\d|waiting for network)/.exec(message);
-  if (trouble.kind !== "error" || again === null) return [trouble];
+  if (failure.kind !== "error" || again === null) return [failure];
   const [, attempt = "1"] = again;
   return [{ kind: "retries", attempt: Number(attempt), inMs: 0, status: statusIn(message), ...causeOfRetry(message) }];
 }

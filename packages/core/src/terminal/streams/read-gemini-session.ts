@@ -1,6 +1,6 @@
 import type { Reading, WallClock } from "../reading.ts";
+import { nameFailure } from "./name-failure.ts";
 import { refusalIn } from "./name-refusal.ts";
-import { nameTrouble } from "./name-trouble.ts";
 import { byProgram } from "./read-claude-transcript.ts";
 import { amountOf, digestOfValue, type Fields, fieldsOf, listOf, nameOf, textIn, textOf } from "./read-fields.ts";
 import {
@@ -38,7 +38,7 @@ export function readGeminiSession(state: StreamState, line: Fields, clock: WallC
 /** Of a turn that its provider refuses nothing more is to be written, whatever an error means otherwise. */
 function readError(state: StreamState, message: string, clock: WallClock): Step {
   const refusal = refusalIn(message);
-  if (refusal === null) return saw(state, byProgram(nameTrouble(message, "error", clock)));
+  if (refusal === null) return saw(state, byProgram(nameFailure(message, "error", clock)));
   return saw(state, refusal.asks, { kind: "turn-ended", outcome: "failure", reason: refusal.reason });
 }
 

@@ -1,7 +1,7 @@
 import type { Sight } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
+import { nameFailure } from "./name-failure.ts";
 import { refusalIn } from "./name-refusal.ts";
-import { nameTrouble } from "./name-trouble.ts";
 import { countOf, digestOfValue, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
 import {
   andThen,
@@ -71,7 +71,7 @@ function readWholeLine(state: StreamState, line: Fields, clock: WallClock): Step
       if (message === null) return saw(state);
       return saw(
         { ...state, brokenOff: breaksOff.get(message) ?? state.brokenOff },
-        refusalIn(message)?.asks ?? nameTrouble(message, pattern, clock),
+        refusalIn(message)?.asks ?? nameFailure(message, pattern, clock),
       );
     }
     case "result":
@@ -101,8 +101,8 @@ function endingIn(line: Fields, brokenOff: string | null, clock: WallClock): rea
   const error = fieldsOf(line.error);
   const message = textOf(error?.message);
   const refusal = message === null ? null : refusalIn(message);
-  const trouble = refusal?.asks ?? (message === null ? null : nameTrouble(message, "result", clock));
-  const causes = trouble === null || trouble.kind === "error" ? [] : [trouble];
+  const failure = refusal?.asks ?? (message === null ? null : nameFailure(message, "result", clock));
+  const causes = failure === null || failure.kind === "error" ? [] : [failure];
   const reason = refusal?.reason ?? nameOf(error?.type) ?? "error";
   return [...causes, { kind: "turn-ended", outcome: "failure", reason }];
 }

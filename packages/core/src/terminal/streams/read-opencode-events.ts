@@ -1,6 +1,6 @@
 import type { EpochMs, Sight } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
-import { nameTrouble } from "./name-trouble.ts";
+import { nameFailure } from "./name-failure.ts";
 import { byProgram } from "./read-claude-transcript.ts";
 import { amountOf, digestOfValue, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
 import { endOpencodeTool, opencodeRefusal, outcomeOf, tokensOf } from "./read-opencode.ts";
@@ -56,7 +56,7 @@ function endAnswer(state: StreamState, info: Fields, clock: WallClock): Step {
   const error = fieldsOf(info.error);
   if (error !== null) {
     const reason = opencodeRefusal(error)?.reason ?? nameOf(error.name) ?? "error";
-    return saw({ ...state, tools: [] }, ...troubleIn(error, clock), {
+    return saw({ ...state, tools: [] }, ...failureIn(error, clock), {
       kind: "turn-ended",
       outcome: "failure",
       reason,
@@ -67,13 +67,13 @@ function endAnswer(state: StreamState, info: Fields, clock: WallClock): Step {
   return saw(state, { kind: "turn-ended", outcome: outcomeOf(reason), reason });
 }
 
-/** A person who breaks it off is no trouble. */
-function troubleIn(error: Fields | null, clock: WallClock): readonly Sight[] {
+/** A person who breaks it off is no failure. */
+function failureIn(error: Fields | null, clock: WallClock): readonly Sight[] {
   const refusal = opencodeRefusal(error);
   if (refusal !== null) return [refusal.asks];
   const message = textOf(fieldsOf(error?.data)?.message);
   const name = nameOf(error?.name) ?? "error";
-  return message === null || name === "MessageAbortedError" ? [] : [byProgram(nameTrouble(message, name, clock))];
+  return message === null || name === "MessageAbortedError" ? [] : [byProgram(nameFailure(message, name, clock))];
 }
 
 function readPart(state: StreamState, part: Fields | null, clock: WallClock): Step {
@@ -88,7 +88,7 @@ function readPart(state: StreamState, part: Fields | null, clock: WallClock): St
     case "tool":
       return readTool(state, part);
     case "retry":
-      return saw(state, ...troubleIn(fieldsOf(part.error), clock));
+      return saw(state, ...failureIn(fieldsOf(part.error), clock));
     case "compaction": {
       const full: readonly Sight[] = part.overflow === true ? [{ kind: "context-limit", pattern: "compaction" }] : [];
       return saw({ ...state, compacting: true }, ...full, { kind: "compacts", over: false });

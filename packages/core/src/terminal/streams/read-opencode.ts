@@ -1,7 +1,7 @@
 import type { Sight } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
+import { nameFailure } from "./name-failure.ts";
 import { type Refusal, refusalIn } from "./name-refusal.ts";
-import { nameTrouble } from "./name-trouble.ts";
 import { countOf, digestOfValue, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
 import {
   andThen,
@@ -78,9 +78,9 @@ function readError(state: StreamState, error: Fields | null, clock: WallClock): 
   const name = nameOf(error?.name) ?? "error";
   const message = textOf(fieldsOf(error?.data)?.message);
   const refusal = opencodeRefusal(error);
-  const trouble = refusal?.asks ?? (message === null ? null : nameTrouble(message, name, clock));
+  const failure = refusal?.asks ?? (message === null ? null : nameFailure(message, name, clock));
   const ended: Sight = { kind: "turn-ended", outcome: "failure", reason: refusal?.reason ?? name };
-  return saw({ ...state, tools: [] }, ...(trouble === null ? [] : [trouble]), ended);
+  return saw({ ...state, tools: [] }, ...(failure === null ? [] : [failure]), ended);
 }
 
 /** `{"name":"APIError","data":{"message":"invalid x-api-key","statusCode":401,…}}`. */

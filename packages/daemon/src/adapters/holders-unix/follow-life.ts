@@ -1,4 +1,4 @@
-import { type DurationMs, Fault, type Hold, type HolderLoss, seconds } from "@rouse/contract";
+import { type DurationMs, Fault, type HolderInfo, type HolderLoss, seconds } from "@rouse/contract";
 import { type HolderFile, isSame, type MonitorId } from "@rouse/holder";
 import { connectHolder, type HolderConnection, RefusedByHolder } from "../../holders/connect-holder.ts";
 import { doorOf, isHolderAlive, readExitFile, readHolderFile } from "../../holders/read-holder-files.ts";
@@ -135,7 +135,7 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
     }
   }
 
-  async function meet(hold: Hold): Promise<{ lastReport: number; settings: WatchSettings } | null> {
+  async function meet(hold: HolderInfo): Promise<{ lastReport: number; settings: WatchSettings } | null> {
     if (hold.incarnation !== incarnation) return null;
     const known = await news.held(hold, parts.adopted);
     met = known !== null;
@@ -195,7 +195,7 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
 }
 
 /** A life that ended while no monitor was there to see it: told once, from what was written down. */
-export async function tellPastLife(home: string, agentId: string, hold: Hold, news: HolderNews): Promise<void> {
+export async function tellPastLife(home: string, agentId: string, hold: HolderInfo, news: HolderNews): Promise<void> {
   const written = readExitFile(home, agentId);
   const file = readHolderFile(home, agentId);
   if (file?.agent != null && isSame(file.agent)) return;

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
-import type { ExitStatus, Hold, HolderLoss } from "@rouse/contract";
+import type { ExitStatus, HolderInfo, HolderLoss } from "@rouse/contract";
 import { createFrameReader, type HolderFile, identityOf, jsonFrame, readStore } from "@rouse/holder";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { kill, storeOfTests, until, type World } from "../../../../holder/src/holding.test-support.ts";
@@ -30,7 +30,7 @@ interface Loss {
 
 /** A monitor that notes what it is told, and knows whom it was told of. */
 async function monitor(store: string, epoch = 1) {
-  const met: Hold[] = [];
+  const met: HolderInfo[] = [];
   const losses: Loss[] = [];
   let reports = 0;
   const holders = openHolders(
@@ -40,7 +40,7 @@ async function monitor(store: string, epoch = 1) {
   monitors.push(holders);
   const news = {
     standing: () => (met.length === 0 ? null : { incarnation: 1, over: false, left: false }),
-    async held(hold: Hold) {
+    async held(hold: HolderInfo) {
       met.push(hold);
       return { lastReport: 0, settings: { patterns: [], completionMarker: "DONE" } };
     },

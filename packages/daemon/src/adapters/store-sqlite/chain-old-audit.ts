@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import { toIso } from "@rouse/contract";
+import { canonicalJson, toIso } from "@rouse/contract";
 import type { DatabaseSync } from "@rouse/holder/load-sqlite";
-import { canonicalize } from "json-canonicalize";
 
 interface OldLine {
   readonly time: number;
@@ -27,7 +26,7 @@ export function chainOldAudit(db: DatabaseSync): void {
     const { actor, reason } = old;
     const { action, subject } = splitAction(old.action);
     const line = { number, time, actor, action, subject, reason, evidence: {}, policy: null, before };
-    const hash = createHash("sha256").update(canonicalize(line)).digest("hex");
+    const hash = createHash("sha256").update(canonicalJson(line)).digest("hex");
     add.run(number, time, actor, action, subject, reason, before, hash);
     before = hash;
   }

@@ -40,6 +40,20 @@ async function verify(store: Store) {
   return verifyAudit(await store.readAudit({ limit: 99 }), publicKey, { head, store: null, removed: null, told: null });
 }
 
+describe("a database that version 4 of the schema left behind", () => {
+  it("tells of its holds in the words of today, and leaves every other event as it is", async () => {
+    const db = new DatabaseSync(join(folder, "rouse.db"));
+    migrate(db, migrations.slice(0, 4));
+    for (const type of ["HOLD_STARTED", "HOLD_ENDED", "MONITOR_GAP"])
+      db.prepare("INSERT INTO events (time, type, payload) VALUES (0, ?, '{}')").run(type);
+    db.close();
+    const store = await open();
+    const events = await store.readEvents({ after: 0, limit: 9 });
+    expect(events.map(({ type }) => type)).toEqual(["VERDICTS_HELD_BACK", "VERDICTS_RESUMED", "MONITOR_GAP"]);
+    await store.close();
+  });
+});
+
 describe("a database that version 2 of the schema left behind", () => {
   it("keeps its tasks, whom it trusted with how many, and what was spent of the kill budget", async () => {
     const db = new DatabaseSync(join(folder, "rouse.db"));

@@ -60,6 +60,8 @@ export const migrations: readonly Step[] = [
    INSERT INTO shard (only, epoch)
      SELECT 1, coalesce((SELECT CAST(value AS INTEGER) FROM marks WHERE key = 'epoch'), 0);
    DELETE FROM marks WHERE key = 'epoch';`,
+  `UPDATE events SET type = CASE type WHEN 'HOLD_STARTED' THEN 'VERDICTS_HELD_BACK' ELSE 'VERDICTS_RESUMED' END
+     WHERE type IN ('HOLD_STARTED', 'HOLD_ENDED');`,
 ];
 
 /** `state_file` is the hash of a state that lies in a file. Rows of checkpoints stay small: larger states are never in them. */

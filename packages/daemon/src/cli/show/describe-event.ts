@@ -21,7 +21,7 @@ function styledType(event: RouseEvent): Line[number] {
   if (event.type === "HEALTH_STATE_CHANGED") return { ...styledState(event.payload.to), text: event.type };
   const styles: Partial<Record<string, Style>> = {
     ALERT_RAISED: "red",
-    HOLD_STARTED: "yellow",
+    VERDICTS_HELD_BACK: "yellow",
     FLEET_INCIDENT_OPENED: "yellow",
     AUDIT_ANCHOR_FAILED: "yellow",
     MONITOR_GAP: "yellow",
@@ -101,7 +101,7 @@ type MonitorEvent = Extract<
   {
     type:
       | `MONITOR_${string}`
-      | `HOLD_${string}`
+      | `VERDICTS_${string}`
       | `FLEET_${string}`
       | `CONFIG_${string}`
       | `BRAKE_${string}`
@@ -110,7 +110,7 @@ type MonitorEvent = Extract<
 >;
 
 const isOfMonitor = (event: RouseEvent): event is MonitorEvent =>
-  /^(MONITOR|HOLD|FLEET|CONFIG|BRAKE|AUDIT)_/.test(event.type);
+  /^(MONITOR|VERDICTS|FLEET|CONFIG|BRAKE|AUDIT)_/.test(event.type);
 
 /** What happens to an agent that Rouse started. */
 type HeldEvent = Extract<
@@ -218,11 +218,11 @@ function describeMonitorEvent(event: MonitorEvent): string {
       return "";
     case "MONITOR_GAP":
       return `${inWords(event.payload.cause)} of ${event.payload.lastedSeconds} s: ${event.payload.detail}`;
-    case "HOLD_STARTED": {
+    case "VERDICTS_HELD_BACK": {
       const { because, scope, silent, of } = event.payload;
       return `${inWords(because)} (${scope}): ${silent} of ${of} silent`;
     }
-    case "HOLD_ENDED": {
+    case "VERDICTS_RESUMED": {
       const { because, scope, lastedSeconds } = event.payload;
       return `${inWords(because)} (${scope}) after ${describeSeconds(lastedSeconds)}`;
     }

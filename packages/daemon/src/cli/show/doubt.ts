@@ -1,4 +1,4 @@
-import type { EpochMs, FleetCause, GapCause, HeldBecause, HoldCause, SelfDoubtReport } from "@rouse/contract";
+import type { EpochMs, FleetCause, GapCause, HoldCause, Restraint, SelfDoubtReport } from "@rouse/contract";
 import type { Surroundings } from "../surroundings.ts";
 import { cutLine } from "../text/fit-text.ts";
 import { type Line, styled } from "../text/styled-text.ts";
@@ -23,7 +23,7 @@ const togetherIn: Readonly<Record<FleetCause, string>> = {
 };
 
 /** Why a finding argues for less than it could. */
-export const heldBecause: Readonly<Record<HeldBecause, string>> = {
+export const restraintWords: Readonly<Record<Restraint, string>> = {
   amnesty: "the monitor was blind for a while, so everyone first gets time to be heard",
   ...holds,
   unwitnessed: "nobody else is heard either, so the silence may be ours",

@@ -161,9 +161,9 @@ function describeProcesses({ processes, cpuMs, memoryBytes }: ProcessFacts): str
   return `${count} · ${(cpuMs / 1000).toFixed(1)} s CPU · ${Math.round(memoryBytes / 1024 / 1024)} MB`;
 }
 
-export function describeFinding({ level, kind, confidence, text, held }: FindingReport): Line {
+export function describeFinding({ level, kind, confidence, text, restrainedBy }: FindingReport): Line {
   const style = level === "note" ? "dim" : level === "degraded" ? "yellow" : "red";
-  const heldBack = held === undefined ? "" : `, held back: ${held}`;
+  const heldBack = restrainedBy === undefined ? "" : `, held back: ${restrainedBy}`;
   return [styled(style, level), ` ${kind} (${Math.round(confidence * 100)} %${heldBack}): ${text}`];
 }
 

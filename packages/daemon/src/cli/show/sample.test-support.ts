@@ -40,7 +40,7 @@ export const stuck: AgentHealth = {
       text: "1 expected beat missed",
       evidence: { missed: 1 },
       since: "2026-02-05T10:09:00.000Z",
-      held: "amnesty",
+      restrainedBy: "amnesty",
     },
   ],
   incarnation: 3,

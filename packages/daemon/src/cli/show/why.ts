@@ -7,7 +7,7 @@ import { type Line, styled } from "../text/styled-text.ts";
 import { describeSeconds, inTime, lasting, stampAndAge } from "../text/tell-time.ts";
 import { showEvent } from "./describe-event.ts";
 import { heldBackBy } from "./describe-ladder-event.ts";
-import { describeDoubt, heldBecause } from "./doubt.ts";
+import { describeDoubt, restraintWords } from "./doubt.ts";
 import { describeFinding, describeIdentity, describeSince, showTerminal, stateReason } from "./health.ts";
 import { describeEyes, describeOutlook } from "./outlook.ts";
 import { styledStanding } from "./standing.ts";
@@ -117,11 +117,11 @@ function verdict({ agent }: WhyReport, now: EpochMs): Line[] {
 
 function explainFinding(finding: FindingReport, now: EpochMs, width: number): Line[] {
   const evidence = Object.entries(finding.evidence).map(([name, value]) => `${name} ${value}`);
-  const held = finding.held;
+  const restraint = finding.restrainedBy;
   return [
     ["  ", ...describeFinding(finding)],
     ["    ", styled("dim", `${[finding.class, ...evidence].join(" · ")} · for ${lasting(finding.since, now)}`)],
-    ...(held === undefined ? [] : [["    held back: ", heldBecause[held] ?? held]]),
+    ...(restraint === undefined ? [] : [["    held back: ", restraintWords[restraint] ?? restraint]]),
   ].flatMap((line) => wrapLine(line, width, 4));
 }
 

@@ -3,7 +3,7 @@ import { digestOf, maskDetails } from "../mask-text.ts";
 import { findReset } from "../read-reset.ts";
 import type { WallClock } from "../reading.ts";
 
-type Trouble = Extract<Sight, { kind: "rate-limited" | "context-limit" | "error" }>;
+type Failure = Extract<Sight, { kind: "rate-limited" | "context-limit" | "error" }>;
 
 /** Each phrase is what a provider or program says of itself. "429" alone may be a number of tests, "rate limit" the name of a file. */
 const putOff: readonly (readonly [string, RegExp])[] = [
@@ -25,7 +25,7 @@ const contextFull =
 const longestMessage = 4000;
 
 /** What an error of a program or its provider means. Never applied to what an agent says, only to what failed it. */
-export function nameTrouble(message: string, pattern: string, clock: WallClock): Trouble {
+export function nameFailure(message: string, pattern: string, clock: WallClock): Failure {
   const text = message.slice(0, longestMessage);
   const limit = putOff.find(([, phrase]) => phrase.test(text));
   if (limit !== undefined)
@@ -36,7 +36,7 @@ export function nameTrouble(message: string, pattern: string, clock: WallClock):
 }
 
 /** The same of what the program itself says in a place where no agent can write. */
-export function nameOwnTrouble(message: string, pattern: string, clock: WallClock): Trouble {
-  const trouble = nameTrouble(message, pattern, clock);
-  return trouble.kind === "rate-limited" ? { ...trouble, by: "stream" } : trouble;
+export function nameOwnFailure(message: string, pattern: string, clock: WallClock): Failure {
+  const failure = nameFailure(message, pattern, clock);
+  return failure.kind === "rate-limited" ? { ...failure, by: "stream" } : failure;
 }

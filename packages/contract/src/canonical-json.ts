@@ -1,31 +1,32 @@
-import { Fault } from "@rouse/contract";
+import { Fault } from "./fault.ts";
 
 export interface FormLimits {
-  readonly bytes: number;
   readonly values: number;
   /** Of lists and objects in one another. */
   readonly depth: number;
 }
 
 const mostNames = 1000;
-const advice = "keep large data in the workspace, and in the state only what refers to it";
 
 /**
- * The one way to write a JSON value down (RFC 8785), so that equal values have equal hashes. What has no such form is refused: numbers such as 1e999,
- * halves of characters, and whatever is not JSON at all.
+ * The one way to write a JSON value down (RFC 8785), so that equal values have equal hashes. Ours, because the library
+ * json-canonicalize takes minutes for millions of small values and has no bounds; the tests compare the two.
  *
- * The library that makes the checksums of beats takes minutes for millions of small values, all of them on the thread that hears the agents.
+ * What has no such form is refused: numbers such as 1e999, whatever is not JSON at all, and with limits also halves of
+ * characters. Without limits those are written as `JSON.stringify` does: hashes of old audit lines depend on it.
  */
-export function writeCanonically(value: unknown, limits: FormLimits): string {
+export function canonicalJson(value: unknown, limits?: FormLimits): string {
+  const { values: mostValues = Number.POSITIVE_INFINITY, depth: deepest = Number.POSITIVE_INFINITY } = limits ?? {};
+  const isStrict = limits !== undefined;
   let values = 0;
   // The same few names occur thousands of times.
   const names = new Map<string, string>();
 
   const write = (one: unknown, depth: number): string => {
-    if (++values > limits.values) throw tooLarge(`more than ${limits.values} values`);
+    if (++values > mostValues) throw new Fault("body-too-large", `it has more than ${mostValues} values`);
     switch (typeof one) {
       case "string":
-        return quote(one);
+        return quote(one, isStrict);
       case "number":
         if (!Number.isFinite(one)) throw unfit("a number in it is too large");
         return String(one);
@@ -33,7 +34,7 @@ export function writeCanonically(value: unknown, limits: FormLimits): string {
         return String(one);
       case "object":
         if (one === null) return "null";
-        if (depth === limits.depth) throw unfit(`it is nested deeper than ${limits.depth} levels`);
+        if (depth === deepest) throw unfit(`it is nested deeper than ${deepest} levels`);
         return Array.isArray(one) ? writeList(one, depth + 1) : writeObject(one, depth + 1);
       case "undefined":
       case "function":
@@ -64,32 +65,21 @@ export function writeCanonically(value: unknown, limits: FormLimits): string {
   const writeName = (name: string): string => {
     const known = names.get(name);
     if (known !== undefined) return known;
-    const written = `${quote(name)}:`;
+    const written = `${quote(name, isStrict)}:`;
     if (names.size < mostNames) names.set(name, written);
     return written;
   };
 
-  const text = write(value, 0);
-  const bytes = Buffer.byteLength(text);
-  if (bytes > limits.bytes) throw tooLarge(`${bytes} bytes`);
-  return text;
-
-  function tooLarge(found: string): Fault {
-    const mebibytes = limits.bytes / 1024 / 1024;
-    return new Fault(
-      "body-too-large",
-      `a state has at most ${mebibytes} MiB and ${limits.values} values, this one has ${found}; ${advice}`,
-    );
-  }
+  return write(value, 0);
 }
 
 /** Most texts need nothing but quotes, and are written many times faster for it. */
 const needsQuotesOnly = /^[ !#-[\]-~]*$/;
 
-function quote(text: string): string {
+function quote(text: string, isStrict: boolean): string {
   if (text.length < 1000 && needsQuotesOnly.test(text)) return `"${text}"`;
-  if (/\p{Surrogate}/u.test(text)) throw unfit("a text in it has half a character");
+  if (isStrict && /\p{Surrogate}/u.test(text)) throw unfit("a text in it has half a character");
   return JSON.stringify(text);
 }
 
-const unfit = (problem: string): Fault => new Fault("bad-request", `the state cannot be kept: ${problem}`);
+const unfit = (problem: string): Fault => new Fault("bad-request", `it has no canonical form: ${problem}`);

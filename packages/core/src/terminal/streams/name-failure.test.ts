@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { nameTrouble } from "./name-trouble.ts";
+import { nameFailure } from "./name-failure.ts";
 
 /** Friday, 15 January 2027, 08:00 UTC. */
 const clock = { now: 1_800_000_000_000, utcOffset: 0 };
 
 const limits = (message: string) => {
-  const trouble = nameTrouble(message, "error", clock);
-  return trouble.kind === "rate-limited" ? trouble.resetsInMs : trouble.kind;
+  const failure = nameFailure(message, "error", clock);
+  return failure.kind === "rate-limited" ? failure.resetsInMs : failure.kind;
 };
 
 describe("an error of a program or its provider", () => {
@@ -49,8 +49,8 @@ describe("an error of a program or its provider", () => {
   });
 
   it("is otherwise told masked, and the same error twice has one digest", () => {
-    const first = nameTrouble("connect ECONNREFUSED 10.0.0.7:4318 after 120 ms", "error", clock);
-    const second = nameTrouble("connect ECONNREFUSED 10.0.0.9:4319 after 95 ms", "error", clock);
+    const first = nameFailure("connect ECONNREFUSED 10.0.0.7:4318 after 120 ms", "error", clock);
+    const second = nameFailure("connect ECONNREFUSED 10.0.0.9:4319 after 95 ms", "error", clock);
     expect(first.kind).toBe("error");
     expect(second).toEqual(first);
     expect(JSON.stringify(first)).not.toContain("10.0.0.7");

@@ -11,9 +11,8 @@ import type { Engine } from "./engine/engine.ts";
 import type { GroupCommit } from "./engine/group-commit.ts";
 import type { SelfDoubt } from "./engine/self-doubt.ts";
 import type { SteadyClock } from "./engine/steady-clock.ts";
-import { askOrchestrator } from "./escalations/ask-orchestrator.ts";
 import { takeWords } from "./escalations/take-words.ts";
-import { tellEscalations } from "./escalations/tell-escalations.ts";
+import { askOrchestrator, tellEscalations } from "./escalations/tell-escalations.ts";
 import type { Given } from "./orders/note-orders.ts";
 import type { Alerts } from "./ports/alerts.ts";
 import type { Holders } from "./ports/holders.ts";
@@ -24,9 +23,8 @@ import type { Store } from "./ports/store.ts";
 import type { TaskDesk } from "./ports/task-source.ts";
 import type { Workspaces } from "./ports/workspaces.ts";
 import { hostTasks } from "./tasks/host-tasks.ts";
-import { openDesk } from "./tasks/open-desk.ts";
 import { recoverTasks } from "./tasks/recover-tasks.ts";
-import { serveTasks } from "./tasks/serve-tasks.ts";
+import { openDesk, serveTasks } from "./tasks/serve-tasks.ts";
 
 interface ServiceParts {
   readonly store: Store;

@@ -1,7 +1,10 @@
 import { join } from "node:path";
 import {
+  AcknowledgeRequest,
   type AgentHealth,
   type AgentRegistration,
+  DecisionRequest,
+  type DecisionResult,
   type EscalationService,
   Fault,
   type HealthMonitoringService,
@@ -25,13 +28,17 @@ import { openFileStates } from "./adapters/states-files/open-file-states.ts";
 import { openSqliteStore } from "./adapters/store-sqlite/open-sqlite-store.ts";
 import { openGitAnchor } from "./adapters/workspaces-git/open-git-anchor.ts";
 import { openGitWorkspaces } from "./adapters/workspaces-git/open-git-workspaces.ts";
-import { answerEscalations } from "./answer-escalations.ts";
+import { tooLate } from "./api/escalations.ts";
+import { readRequest } from "./api/route.ts";
+import type { Help } from "./build-services.ts";
 import { readConfig, requireConfig } from "./config/read-config.ts";
+import type { Answered } from "./escalations/take-words.ts";
 import { homeFolder } from "./home/home-folder.ts";
 import { openHome } from "./home/open-home.ts";
 import { openSigningKey } from "./home/signing-key.ts";
 import { openWebhookSecret } from "./home/webhook-secret.ts";
 import { type Monitor, startMonitor } from "./monitor.ts";
+import { givenBy } from "./orders/note-orders.ts";
 import { openAnchorsBy } from "./ports/anchors.ts";
 import { noHolders } from "./ports/holders.ts";
 import { version } from "./version.ts";
@@ -142,4 +149,28 @@ function withoutReceipt(kept: (Heartbeat & { receivedAt: string }) | undefined):
   if (kept === undefined) return null;
   const { receivedAt: _, ...heartbeat } = kept;
   return heartbeat;
+}
+
+/** Questions about agents for a program that has the monitor inside: the same methods as over HTTP, with the same answers and faults. */
+export function answerEscalations({ words, escalations }: Pick<Help, "words" | "escalations">): EscalationService {
+  return {
+    async escalations({ agentId } = {}) {
+      const open = words.escalations();
+      return agentId === undefined ? open : open.filter((one) => one.agentId === agentId);
+    },
+    async escalation(id) {
+      const notice = await escalations.notice(id);
+      if (notice === null) throw tooLate(id, await escalations.howItEnded(id));
+      return notice;
+    },
+    decide: async (id, decision) =>
+      resultOf(id, await words.decide(id, givenBy("owner", readRequest(DecisionRequest, decision)))),
+    acknowledge: async (id, by) =>
+      resultOf(id, await words.acknowledge(id, "owner", readRequest(AcknowledgeRequest, by).actor)),
+  };
+}
+
+function resultOf(escalation: string, answered: Answered): DecisionResult {
+  if (answered.outcome === "taken") return { escalation, outcome: "taken" };
+  throw tooLate(escalation, answered.outcome === "over" ? answered.ended : null);
 }

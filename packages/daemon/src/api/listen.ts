@@ -3,7 +3,7 @@ import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, isIP, type Socket } from "node:net";
 import { Fault } from "@rouse/contract";
 import type { FastifyInstance } from "fastify";
-import type { Onlooker } from "../fleet/fleet-sight.ts";
+import type { Onlooker } from "../fleet/fleet-matters.ts";
 import type { Monitor } from "../monitor.ts";
 import type { Log } from "../ports/log.ts";
 import type { MaySee } from "./agents.ts";

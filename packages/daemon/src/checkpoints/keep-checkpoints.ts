@@ -16,9 +16,8 @@ import { serializeByKey } from "../engine/serialize-by-key.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { States } from "../ports/states.ts";
 import type { SavedCheckpoint, SavedHead, Store } from "../ports/store.ts";
-import { boundCheckpoints } from "./bound-checkpoints.ts";
-import { readHead, sealHead, sha256 } from "./checkpoint-head.ts";
-import { forgetStates, stateKey } from "./forget-states.ts";
+import { readHead, sealHead, sha256 } from "./check-checkpoints.ts";
+import { boundCheckpoints, forgetStates, stateKey } from "./forget-states.ts";
 import { type CheckpointSpeaker, readCheckpoint, type WantedCheckpoint } from "./read-checkpoint.ts";
 import { recallCheckpoints, refuseName } from "./recall-checkpoints.ts";
 

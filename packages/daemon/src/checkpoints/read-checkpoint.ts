@@ -1,5 +1,5 @@
 import { CheckpointRequest, canonicalJson, describeIssues, Fault, printable, stateLimits } from "@rouse/contract";
-import { sha256 } from "./checkpoint-head.ts";
+import { sha256 } from "./check-checkpoints.ts";
 
 /** Who saves, as far as their token says it. */
 export interface CheckpointSpeaker {

@@ -10,7 +10,6 @@ import { type CheckpointLink, chooseCheckpoint, isUsable } from "@rouse/core";
 import { serializeByKey } from "../engine/serialize-by-key.ts";
 import type { States } from "../ports/states.ts";
 import type { Store } from "../ports/store.ts";
-import { statesKept } from "./bound-checkpoints.ts";
 import {
   type CheckedCheckpoint,
   checkAlone,
@@ -18,8 +17,9 @@ import {
   checkParent,
   isForgotten,
   missForgotten,
+  readHead,
 } from "./check-checkpoints.ts";
-import { readHead } from "./checkpoint-head.ts";
+import { statesKept } from "./forget-states.ts";
 
 const mostVerified = 1000;
 /** Nearly always the newest is right: only when it is not, further ones are read, and not without end. */

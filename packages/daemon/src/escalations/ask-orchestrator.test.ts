@@ -2,8 +2,8 @@ import { type EpochMs, type EscalationNotice, minutes } from "@rouse/contract";
 import type { Action } from "@rouse/core";
 import { describe, expect, it } from "vitest";
 import type { Asked, Orchestrator } from "../ports/orchestrator.ts";
-import { askOrchestrator } from "./ask-orchestrator.ts";
 import { dawn, escalationDesk } from "./escalation-desk.test-support.ts";
+import { askOrchestrator } from "./tell-escalations.ts";
 
 type Escalate = Extract<Action, { kind: "escalate" }>;
 type Withdraw = Extract<Action, { kind: "withdraw-escalation" }>;

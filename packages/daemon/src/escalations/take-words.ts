@@ -6,11 +6,13 @@ import {
   type EscalationEnding,
   type EscalationReport,
   type EscalationResult,
+  type EventType,
   Fault,
   fleetId,
   minutes,
   type NudgeResult,
   printable,
+  type SavedEvent,
   toIso,
 } from "@rouse/contract";
 import {
@@ -33,7 +35,6 @@ import { describeFleetQuestion } from "../fleet/fleet-matters.ts";
 import { type Given, type GivenOrder, orderLine, refusalLine } from "../orders/note-orders.ts";
 import type { Store } from "../ports/store.ts";
 import { describeEscalation } from "./describe-incident.ts";
-import { recallEnding } from "./recall-ending.ts";
 
 interface WordParts {
   readonly roster: Roster;
@@ -224,3 +225,48 @@ function whyNot({ agentId, beats, seen: { terminal } }: AgentRecord): string {
 }
 
 export type Words = ReturnType<typeof takeWords>;
+
+const types: readonly EventType[] = [
+  "ESCALATION_TRIGGERED",
+  "ESCALATION_DECIDED",
+  "ESCALATION_UNANSWERED",
+  "INCIDENT_CLOSED",
+];
+const atOnce = 1000;
+
+/** How a question that is not open any more ended, by what is kept of it; `null` when it was never asked, or so long ago that nobody remembers. */
+export async function recallEnding(
+  readEvents: Store["readEvents"],
+  escalation: string,
+): Promise<EscalationEnding | null> {
+  const agentId = agentOfEscalation(escalation);
+  if (agentId === null) return null;
+  let incident: string | null = null;
+  for (let after = 0; ; ) {
+    const page: SavedEvent[] = await readEvents({ agentId, types, after, limit: atOnce });
+    for (const event of page) {
+      if (event.type === "ESCALATION_TRIGGERED" && event.payload.escalation === escalation)
+        incident = event.payload.incident;
+      const ending: EscalationEnding | null = endingIn(event, escalation, incident);
+      if (ending !== null) return ending;
+    }
+    const last = page[page.length - 1];
+    if (last === undefined || page.length < atOnce) return incident === null ? null : { how: "overtaken" };
+    after = last.id;
+  }
+}
+
+function endingIn(event: SavedEvent, escalation: string, incident: string | null): EscalationEnding | null {
+  const at = event.time;
+  if (event.type === "ESCALATION_DECIDED" && event.payload.escalation === escalation) {
+    const { decision, actor, reason } = event.payload;
+    return { how: "decided", at, decision, actor, reason };
+  }
+  if (event.type === "ESCALATION_UNANSWERED" && event.payload.escalation === escalation)
+    return { how: "unanswered", at, waitedSeconds: event.payload.waitedSeconds };
+  if (event.type === "INCIDENT_CLOSED" && event.payload.incident === incident) {
+    const { ending, because } = event.payload;
+    return { how: "incident-closed", at, ending, because };
+  }
+  return null;
+}

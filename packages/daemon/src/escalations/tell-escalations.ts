@@ -1,4 +1,6 @@
 import {
+  type AnswerRefusal,
+  type DecisionRequest,
   type EpochMs,
   type EscalationEnding,
   type EscalationNotice,
@@ -8,15 +10,17 @@ import {
   type MonoMs,
   type SavedEvent,
 } from "@rouse/contract";
+import type { Action, ActionOutcome } from "@rouse/core";
 import { policySubject } from "../agents/policy-subject.ts";
 import type { Checkpoints } from "../checkpoints/keep-checkpoints.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import { writeFleetNotice } from "../fleet/fleet-matters.ts";
+import { type Given, givenBy } from "../orders/note-orders.ts";
+import type { Orchestrator } from "../ports/orchestrator.ts";
 import type { Store } from "../ports/store.ts";
 import { eventsInNotice, snapshotOf, writeNotice } from "./escalation-notice.ts";
-import { recallEnding } from "./recall-ending.ts";
-import type { Words } from "./take-words.ts";
+import { recallEnding, type Words } from "./take-words.ts";
 
 interface TellingParts {
   readonly words: Words;
@@ -91,3 +95,34 @@ export function tellEscalations({ words, store, checkpoints, config, readClock, 
 }
 
 export type EscalationTeller = ReturnType<typeof tellEscalations>;
+
+type Of<K extends Action["kind"]> = Extract<Action, { kind: K }>;
+
+export interface AskingParts {
+  readonly orchestrator: Orchestrator;
+  /** The question with its context, as it is now; `null` when it is not open any more. */
+  notice(escalation: string): Promise<EscalationNotice | null>;
+  decide(escalation: string, request: Given<DecisionRequest>): Promise<unknown>;
+  noteRefusedAnswer(agentId: string, escalation: string, because: AnswerRefusal): void;
+  toWall(at: MonoMs): EpochMs;
+}
+
+/** The hands' way to whoever decides. An answer that comes at once is taken in like any other, before the question counts as delivered. */
+export function askOrchestrator({ orchestrator, notice, decide, noteRefusedAnswer, toWall }: AskingParts) {
+  return {
+    async ask({ escalation, until }: Of<"escalate">): Promise<ActionOutcome> {
+      const asked = await notice(escalation);
+      // Over already, as after a crash between the answer and the end of the asking.
+      if (asked === null) return "delivered";
+      const answer = await orchestrator.ask(asked, toWall(until));
+      if (answer === "delivered") return "delivered";
+      // Whoever listens there is not whom we wanted to ask: the question stays open, and a person is told that nobody has it.
+      if ("refused" in answer) noteRefusedAnswer(asked.agentId, escalation, answer.refused);
+      if ("problem" in answer) return { kind: "undelivered", problem: answer.problem };
+      await decide(escalation, givenBy("orchestrator:webhook", answer.decided));
+      return "delivered";
+    },
+    withdraw: ({ escalation, agentId, because }: Of<"withdraw-escalation">): Promise<void> =>
+      orchestrator.withdraw(escalation, agentId, because),
+  };
+}

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { exited, taskWorld } from "../tasks/task-world.test-support.ts";
-import { freezeAndThaw } from "./freeze-and-thaw.ts";
+import { freezeAndThaw } from "./obey-people.ts";
 
 it("what a freeze put off is done as soon as it is over", async () => {
   const world = await taskWorld();

@@ -1,4 +1,5 @@
-import { AgentId, Fault, type StepsAck } from "@rouse/contract";
+import { AgentId, describeIssues, Fault, printable, StepEvent, type StepsAck } from "@rouse/contract";
+import { digestEvent } from "@rouse/core";
 import type { Agents } from "../agents/host-agents.ts";
 import { policySubject } from "../agents/policy-subject.ts";
 import type { Roster } from "../agents/roster.ts";
@@ -7,7 +8,6 @@ import type { Keep } from "../engine/answer-once.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { EachSlice } from "../engine/take-in-slices.ts";
-import { readSteps } from "./read-steps.ts";
 
 interface HearingParts {
   readonly roster: Roster;
@@ -55,4 +55,27 @@ function refuseName(agentId: string): void {
     throw new Fault("forbidden", "names that begin with `rouse.` are the monitor's own");
   if (!AgentId.safeParse(agentId).success)
     throw new Fault("bad-request", "an agent's id takes 1 to 128 letters, digits or . _ : @ + -");
+}
+
+export interface ReadSteps {
+  readonly events: readonly StepEvent[];
+  readonly rejected: StepsAck["rejected"];
+}
+
+const longestProblem = 300;
+
+/** What an agent told of its steps, from number `from` on, checked one by one. This is the edge: after it there are digests, and text only where the user wants it kept. */
+export function readSteps(sent: readonly unknown[], keepsText: boolean, from = 0): ReadSteps {
+  const events: StepEvent[] = [];
+  const rejected: StepsAck["rejected"] = [];
+  for (const [index, one] of sent.entries()) {
+    const parsed = StepEvent.safeParse(one);
+    if (parsed.success) events.push(digestEvent(parsed.data, keepsText));
+    else
+      rejected.push({
+        index: from + index,
+        problem: printable(describeIssues(parsed.error.issues, "step"), longestProblem),
+      });
+  }
+  return { events, rejected };
 }

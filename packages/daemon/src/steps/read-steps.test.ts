@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { policyFrom, type StepEvent, settingsOf } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { replayRun } from "../replay/replay-run.ts";
-import { readSteps } from "./read-steps.ts";
+import { readSteps } from "./hear-steps.ts";
 
 const traces = join(import.meta.dirname, "../../../../../shared/traces");
 const there = existsSync(traces);

@@ -3,8 +3,8 @@ import { newTask, type TaskRecord } from "@rouse/core";
 import { expect, it } from "vitest";
 import { createRoster } from "../agents/roster.ts";
 import { readConfig, requireConfig } from "../config/read-config.ts";
-import { chooseTaskRules } from "./choose-task-rules.ts";
 import { describeTaskHealth, type TaskView } from "./describe-task.ts";
+import { chooseTaskRules } from "./kept-task.ts";
 
 const task = (taskId: string, over: Partial<TaskRecord> = {}): TaskRecord => ({
   ...newTask(TaskRequest.parse({ taskId }), 0),

@@ -42,10 +42,7 @@ import type { SelfDoubt } from "../engine/self-doubt.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { Resumption, SavedMachine } from "../ports/store.ts";
 import { awaitTasks, type WantsClaim } from "./awaited-tasks.ts";
-import { chooseTaskRules } from "./choose-task-rules.ts";
-import { countBlocked } from "./count-blocked.ts";
-import { KeptTask, retryTask } from "./kept-task.ts";
-import { relateTasks } from "./relate-tasks.ts";
+import { chooseTaskRules, countBlocked, KeptTask, relateTasks, retryTask } from "./kept-task.ts";
 import { tellWorkers } from "./tell-workers.ts";
 
 interface TaskParts {

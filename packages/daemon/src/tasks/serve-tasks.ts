@@ -16,7 +16,7 @@ import {
   TaskUpdate,
   TaskWord,
 } from "@rouse/contract";
-import { newTask, type TaskOrderSignal, type TaskRecord, type TaskReply, type WordSignal } from "@rouse/core";
+import { agentOf, newTask, type TaskOrderSignal, type TaskRecord, type TaskReply, type WordSignal } from "@rouse/core";
 import type { z } from "zod";
 import type { Roster } from "../agents/roster.ts";
 import type { Keep } from "../engine/answer-once.ts";
@@ -24,11 +24,11 @@ import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { SelfDoubt } from "../engine/self-doubt.ts";
 import type { Moment } from "../engine/steady-clock.ts";
-import { explainRefusal } from "../orders/explain-refusal.ts";
 import { type Given, type GivenOrder, givenBy, orderLine, refusalLine } from "../orders/note-orders.ts";
-import { describeTask, describeTaskHealth, type TaskView } from "./describe-task.ts";
-import { describeCircle, findCircle } from "./find-circle.ts";
+import type { TaskDesk } from "../ports/task-source.ts";
+import { describeTask, describeTaskHealth, explainRefusal, type TaskView } from "./describe-task.ts";
 import type { Tasks } from "./host-tasks.ts";
+import { describeCircle, findCircle } from "./kept-task.ts";
 import { listTasks, pageOfTasks, type TaskFilter } from "./list-tasks.ts";
 
 interface ServingParts {
@@ -249,3 +249,16 @@ const isSame = (task: TaskRecord, request: TaskRequest): boolean =>
 
 const definitionOf = ({ title, priority, owner, timeout, onTimeout, dependsOn }: TaskRecord): string =>
   JSON.stringify([title, priority, owner, timeout, onTimeout, dependsOn]);
+
+/** What a source of tasks is given to work with. */
+export function openDesk(tasks: Pick<Tasks, "find">, service: TaskService, onSaved: TaskDesk["onSaved"]): TaskDesk {
+  return {
+    find(taskId) {
+      const record = tasks.find(taskId);
+      return record === undefined ? null : { task: service.show(taskId), agentId: agentOf(record) };
+    },
+    create: service.create,
+    order: (order, taskId, actor, reason) => service[order](taskId, { actor, reason }),
+    onSaved,
+  };
+}

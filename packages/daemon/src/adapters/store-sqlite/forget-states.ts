@@ -1,6 +1,5 @@
 import type { DatabaseSync } from "@rouse/holder/load-sqlite";
-import type { StatesToKeep } from "../../ports/store.ts";
-import { surplusStates } from "../../ports/surplus-states.ts";
+import { type StatesToKeep, surplusStates } from "../../ports/store.ts";
 import { transact } from "./transact.ts";
 
 interface StateRow {

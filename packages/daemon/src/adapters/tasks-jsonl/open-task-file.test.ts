@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Timers } from "../../ports/clock.ts";
 import type { TaskSource } from "../../ports/task-source.ts";
-import { openDesk } from "../../tasks/open-desk.ts";
+import { openDesk } from "../../tasks/serve-tasks.ts";
 import { type TaskWorld, taskWorld } from "../../tasks/task-world.test-support.ts";
 import { systemTimers } from "../clock-system/system-clock.ts";
 import { openTaskFile } from "./open-task-file.ts";

@@ -23,7 +23,7 @@ import { join } from "node:path";
 import { minutes } from "@rouse/contract";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { TaskDesk } from "../../ports/task-source.ts";
-import { openDesk } from "../../tasks/open-desk.ts";
+import { openDesk } from "../../tasks/serve-tasks.ts";
 import { type TaskWorld, taskWorld } from "../../tasks/task-world.test-support.ts";
 import { createMemoryDisk } from "../store-memory/memory-disk.ts";
 import { replaceFile } from "./replace-file.ts";

@@ -1,22 +1,19 @@
 import { type Checkpoint, Fault, TaskRequest, type WorkspaceSnapshot } from "@rouse/contract";
 import { claimOf, isTaskOver } from "@rouse/core";
-import type { Agents } from "../agents/host-agents.ts";
-import type { Roster } from "../agents/roster.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { Workspaces } from "../ports/workspaces.ts";
+import type { SharedServices } from "../shared-services.ts";
 import type { Tasks } from "../tasks/host-tasks.ts";
 import type { CheckpointParts } from "./keep-checkpoints.ts";
 import type { CheckpointSpeaker } from "./read-checkpoint.ts";
 
-interface AttendingParts {
-  readonly roster: Roster;
-  readonly agents: Agents;
+interface AttendingParts extends Pick<SharedServices, "roster" | "agents"> {
   readonly tasks: Tasks;
   readonly workspaces: Workspaces;
   readonly folderOf: (agentId: string) => string | null;
 }
 
-/** What a checkpoint has to do with everything else: who may save one, whose folder it holds, and who learns of it. */
+/** Ties checkpoints to the other rooms: who may save one, whose folder it holds, and which task and agent learn of it. */
 export function attendCheckpoints({
   roster,
   agents,
@@ -24,7 +21,7 @@ export function attendCheckpoints({
   workspaces,
   folderOf,
 }: AttendingParts): Pick<CheckpointParts, "admit" | "takeSnapshot" | "newestOf" | "alsoInCommit"> {
-  /** A task that nobody announced begins with its first checkpoint; one that is over is not added to, and a life that is over has no say. */
+  /** Refuses a task that is over or another agent's, and a life that is over. An unknown task begins with its first checkpoint. */
   function admit(taskId: string, { agentId, incarnation }: CheckpointSpeaker): void {
     const task = tasks.find(taskId);
     if (task !== undefined && isTaskOver(task))
@@ -50,8 +47,8 @@ export function attendCheckpoints({
     if (outcome.kind === "nothing-to-save") return null;
     if (outcome.kind === "failed")
       throw new Fault("checkpoint-refused", `its work could not be saved: ${outcome.problem}`);
-    const { commit, ref } = outcome.snapshot;
-    return { commit, ref, folder: outcome.snapshot.folder };
+    const { commit, ref, folder: top } = outcome.snapshot;
+    return { commit, ref, folder: top };
   }
 
   const newestOf = (taskId: string): string | null => tasks.find(taskId)?.lastCheckpoint ?? null;
@@ -65,7 +62,7 @@ export function attendCheckpoints({
     if (watched !== undefined) agents.take(watched, { kind: "checkpointed", checkpoint: id }, moment);
   }
 
-  /** So that it is listed, watched, and tidied away when it is over. */
+  /** Announces the task, so that it is listed, watched, and removed when it is old. */
   function begin(taskId: string, agentId: string | null, moment: Moment): void {
     tasks.create(TaskRequest.parse({ taskId }), moment);
     if (agentId !== null) tasks.claim(taskId, agentId, moment);

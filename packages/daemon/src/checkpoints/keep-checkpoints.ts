@@ -14,6 +14,7 @@ import { boundLine } from "../engine/bound-line.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import { serializeByKey } from "../engine/serialize-by-key.ts";
 import type { Moment } from "../engine/steady-clock.ts";
+import { countRarely } from "../orders/note-orders.ts";
 import type { States } from "../ports/states.ts";
 import type { SavedCheckpoint, SavedHead, Store } from "../ports/store.ts";
 import { readHead, sealHead, sha256 } from "./check-checkpoints.ts";
@@ -51,8 +52,7 @@ export interface SavedAnswer {
 const compared = 5;
 /** So many of one task wait at most, until those before them are saved. */
 const mostWaiting = 100;
-/** Refusals that are told, by task: the first, second, fourth, eighth … of each. */
-const mostRefusalsCounted = 1000;
+/** Refusals that are events. */
 const toldRefusals: ReadonlySet<FaultCode> = new Set<FaultCode>([
   "bad-request",
   "checkpoint-refused",
@@ -69,7 +69,7 @@ export function keepCheckpoints(parts: CheckpointParts) {
   );
   /** What is in a commit that is not known to have succeeded. Refused ones are tried again, so they are part of the chain. */
   const awaited = new Map<string, SavedCheckpoint[]>();
-  const refusals = new Map<string, number>();
+  const countRefusals = countRarely(1000);
 
   /** Saves one, after whatever is being saved for the same task. Answers once it is on the disk. */
   async function save(taskId: string, sent: unknown, speaker: CheckpointSpeaker): Promise<SavedAnswer> {
@@ -183,12 +183,7 @@ export function keepCheckpoints(parts: CheckpointParts) {
   }
 
   function noteRefused(taskId: string, agentId: string | null, problem: string): void {
-    if (!Id.safeParse(taskId).success) return;
-    const times = (refusals.get(taskId) ?? 0) + 1;
-    refusals.delete(taskId);
-    if (refusals.size >= mostRefusalsCounted) refusals.delete(refusals.keys().next().value as string);
-    refusals.set(taskId, times);
-    if ((times & (times - 1)) !== 0) return;
+    if (!Id.safeParse(taskId).success || countRefusals(taskId) === null) return;
     const payload = { agentId, taskId, problem: printable(problem) };
     parts.saveEvents([{ type: "CHECKPOINT_REFUSED", payload }], readClock().time, agentId);
     commits.schedule();

@@ -25,7 +25,7 @@ export async function escalationDesk(changes: PartialSettings = {}) {
   const text = JSON.stringify({ preset: "default", health_monitoring: changes });
   const config = requireConfig(readConfig({ file: { name: "test", text } }));
   const world = await taskWorld({ config: text });
-  const words = takeWords({ ...world, clock: { toWall }, config: () => config });
+  const words = takeWords({ ...world, toWall, config: () => config });
   let checkpoint: Checkpoint | null = null;
   const checkpoints = {
     list: async (taskId: string) => ({ taskId, checkpoints: checkpoint === null ? [] : [checkpoint], next: null }),

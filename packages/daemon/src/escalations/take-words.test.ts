@@ -5,7 +5,7 @@ import { takeWords } from "./take-words.ts";
 
 function wordsIn(world: TaskWorld) {
   const config = requireConfig(readConfig({}));
-  return takeWords({ ...world, clock: { toWall: (at) => dawn + at }, config: () => config });
+  return takeWords({ ...world, toWall: (at) => dawn + at, config: () => config });
 }
 
 describe("a person's words to an agent", () => {

@@ -6,56 +6,37 @@ import {
   type EscalationEnding,
   type EscalationReport,
   type EscalationResult,
-  type EventType,
   Fault,
   fleetId,
+  type MonoMs,
   minutes,
   type NudgeResult,
   printable,
   type SavedEvent,
   toIso,
 } from "@rouse/contract";
-import {
-  type AgentRecord,
-  type FleetDoings,
-  type FleetIncident,
-  type FleetIncidents,
-  openEscalation,
-  type Signal,
-} from "@rouse/core";
-import type { Agents } from "../agents/host-agents.ts";
+import { type AgentRecord, type FleetDoings, type FleetIncident, openEscalation, type Signal } from "@rouse/core";
 import { policySubject } from "../agents/policy-subject.ts";
-import type { Roster, Watched } from "../agents/roster.ts";
-import type { Config } from "../config/read-config.ts";
+import type { Watched } from "../agents/roster.ts";
 import type { Keep } from "../engine/answer-once.ts";
-import type { Engine } from "../engine/engine.ts";
-import type { GroupCommit } from "../engine/group-commit.ts";
-import type { Moment, SteadyClock } from "../engine/steady-clock.ts";
 import { describeFleetQuestion } from "../fleet/fleet-matters.ts";
 import { type Given, type GivenOrder, orderLine, refusalLine } from "../orders/note-orders.ts";
 import type { Store } from "../ports/store.ts";
+import type { SharedServices } from "../shared-services.ts";
 import { describeEscalation } from "./describe-incident.ts";
 
-interface WordParts {
-  readonly roster: Roster;
-  readonly incidents: FleetIncidents;
-  readonly engine: Engine;
-  readonly agents: Agents;
-  readonly commits: GroupCommit;
-  readonly store: Store;
-  readonly clock: Pick<SteadyClock, "toWall">;
-  readonly readClock: () => Moment;
-  readonly config: () => Config;
-}
+type WordParts = Omit<SharedServices, "doubt" | "clock">;
 
-/** What became of a decision or an acknowledgement: taken in, too late, or for what was never asked. */
+/** The outcome of a decision or an acknowledgement: taken, too late, or for a question that was never asked. */
 export type Answered =
   | { readonly outcome: "taken" }
   | { readonly outcome: "over"; readonly ended: EscalationEnding }
   | { readonly outcome: "unknown" };
 
-/** Words of people, of the orchestrator and of agents about agents: taken in, saved, and answered with what came of them. */
-export function takeWords({ roster, incidents, engine, agents, commits, store, clock, readClock, config }: WordParts) {
+/** Takes what people, the orchestrator and agents say about agents, saves it, and answers with the outcome. */
+export function takeWords({ roster, incidents, engine, agents, commits, store, ...parts }: WordParts) {
+  const { readClock, toWall, config } = parts;
+
   function mustFind(agentId: string, life: number | null = null): Watched {
     commits.refuseWhileDown();
     return roster.mustFind(agentId, life);
@@ -67,16 +48,16 @@ export function takeWords({ roster, incidents, engine, agents, commits, store, c
   }
 
   const report = (record: AgentRecord): EscalationReport | null =>
-    describeEscalation(record, config().policyFor(policySubject(record)), clock.toWall);
+    describeEscalation(record, config().policyFor(policySubject(record)), toWall);
 
   const reportFleet = (incident: FleetIncident): EscalationReport | null =>
-    describeFleetQuestion(incident, readClock().now, clock.toWall);
+    describeFleetQuestion(incident, readClock().now, toWall);
 
   const findWatched = (escalation: string): Watched | undefined => roster.find(agentOfEscalation(escalation) ?? "");
 
-  /** The question is not open: was it ever, and how did it end? */
+  /** For a question that is not open: whether it ever was, and how it ended. */
   async function lookBack(escalation: string, given: Omit<GivenOrder, "subject">): Promise<Answered> {
-    // Whoever was first may be on the way to the disk.
+    // The answer that came first may not be on the disk yet.
     await commits.saved();
     const ended = await recallEnding(store.readEvents, escalation);
     if (ended === null) return { outcome: "unknown" };
@@ -93,17 +74,24 @@ export function takeWords({ roster, incidents, engine, agents, commits, store, c
     await commits.saved();
   }
 
-  /** About many at once: `null` when no such question is open. */
-  async function answerForFleet(
-    order: GivenOrder,
-    answer: (moment: Moment) => FleetDoings | null,
-  ): Promise<Answered | null> {
+  /** `doings`: what the answer does where the question is about many agents; `null` when no such question is open. */
+  async function takeAnswer(
+    escalation: string,
+    order: Omit<GivenOrder, "subject">,
+    doings: (now: MonoMs) => FleetDoings | null,
+    signal: Signal,
+  ): Promise<Answered> {
     commits.refuseWhileDown();
     const moment = readClock();
-    const doings = answer(moment);
-    if (doings === null) return null;
-    note(order);
-    agents.takeFleet(doings, moment);
+    const forFleet = doings(moment.now);
+    const watched = findWatched(escalation);
+    if (forFleet !== null) {
+      note({ ...order, subject: fleetId });
+      agents.takeFleet(forFleet, moment);
+    } else if (isOpen(watched, escalation)) {
+      note({ ...order, subject: watched.record.agentId });
+      agents.take(watched, signal, moment);
+    } else return lookBack(escalation, order);
     await commits.saved();
     return { outcome: "taken" };
   }
@@ -112,13 +100,13 @@ export function takeWords({ roster, incidents, engine, agents, commits, store, c
     watched !== undefined && openEscalation(watched.record)?.id === escalation;
 
   return {
-    /** What waits longest first. */
+    /** The one that waits longest comes first. */
     escalations: (): EscalationReport[] =>
       [
         ...incidents.open().flatMap((incident) => reportFleet(incident) ?? []),
         ...[...roster.all()].flatMap(({ record }) => report(record) ?? []),
       ].sort((a, b) => (a.openedAt < b.openedAt ? -1 : a.openedAt > b.openedAt ? 1 : 0)),
-    /** The open question about many, with how many of them Rouse holds. */
+    /** An open question about many agents, with how many of them Rouse holds. */
     findFleetQuestion(escalation: string): { report: EscalationReport; held: number } | null {
       const incident = incidents.open().find(({ stage }) => stage.kind === "asked" && stage.question.id === escalation);
       const found = incident === undefined ? null : reportFleet(incident);
@@ -126,7 +114,7 @@ export function takeWords({ roster, incidents, engine, agents, commits, store, c
       const isHeld = (agentId: string): boolean => roster.find(agentId)?.record.seen.terminal != null;
       return { report: found, held: incident.members.filter(isHeld).length };
     },
-    /** The open question with its record, for whoever tells more about it. */
+    /** An open question about one agent, with its record. */
     findEscalation(escalation: string): { report: EscalationReport; record: AgentRecord } | null {
       const watched = findWatched(escalation);
       if (!isOpen(watched, escalation)) return null;
@@ -135,31 +123,20 @@ export function takeWords({ roster, incidents, engine, agents, commits, store, c
     },
     async decide(escalation: string, request: Given<DecisionRequest>): Promise<Answered> {
       const { decision, actor, as, reason } = request;
-      const watched = findWatched(escalation);
       const order = { order: "decision", actor, as, reason, evidence: { escalation, decision } };
-      const more = request.minutes === undefined ? null : minutes(request.minutes);
-      const forAll = await answerForFleet({ ...order, subject: fleetId }, ({ now }) =>
-        incidents.decide(escalation, { decision, actor, reason, more }, now),
-      );
-      if (forAll !== null) return forAll;
-      if (!isOpen(watched, escalation)) return lookBack(escalation, order);
-      const { agentId } = mustFind(watched.record.agentId).record;
-      note({ ...order, subject: agentId });
-      await tell(watched, { kind: "decided", escalation, decision, actor, reason, more });
-      return { outcome: "taken" };
+      const decided = {
+        decision,
+        actor,
+        reason,
+        more: request.minutes === undefined ? null : minutes(request.minutes),
+      };
+      const doings = (now: MonoMs) => incidents.decide(escalation, decided, now);
+      return takeAnswer(escalation, order, doings, { kind: "decided", escalation, ...decided });
     },
     async acknowledge(escalation: string, actor: string, as?: string): Promise<Answered> {
-      const watched = findWatched(escalation);
       const order = { order: "acknowledgement", actor, as, reason: "acknowledged", evidence: { escalation } };
-      const forAll = await answerForFleet({ ...order, subject: fleetId }, ({ now }) =>
-        incidents.acknowledge(escalation, actor, now),
-      );
-      if (forAll !== null) return forAll;
-      if (!isOpen(watched, escalation)) return lookBack(escalation, order);
-      const { agentId } = mustFind(watched.record.agentId).record;
-      note({ ...order, subject: agentId });
-      await tell(watched, { kind: "acknowledged", escalation, actor });
-      return { outcome: "taken" };
+      const doings = (now: MonoMs) => incidents.acknowledge(escalation, actor, now);
+      return takeAnswer(escalation, order, doings, { kind: "acknowledged", escalation, actor });
     },
     async answer(agentId: string, answer: AgentAnswer, life: number | null): Promise<void> {
       const watched = mustFind(agentId, life);
@@ -208,13 +185,13 @@ export function takeWords({ roster, incidents, engine, agents, commits, store, c
           `${agentId} has finished, or is being stopped or brought back: there is nothing to ask about`,
         );
       }
-      const answerBy = toIso(clock.toWall(escalation.until));
+      const answerBy = toIso(toWall(escalation.until));
       return { agentId, escalation: escalation.id, severity: escalation.severity, answerBy };
     },
   };
 }
 
-/** A person can do something about most of the reasons, so they are told apart. */
+/** Why no nudge was sent: a person can do something about most of the reasons. */
 function whyNot({ agentId, beats, seen: { terminal } }: AgentRecord): string {
   if (terminal !== null && terminal.exit !== null) return "it has ended";
   const takesInput = terminal?.holder === "here" && terminal.input !== "none";
@@ -226,15 +203,10 @@ function whyNot({ agentId, beats, seen: { terminal } }: AgentRecord): string {
 
 export type Words = ReturnType<typeof takeWords>;
 
-const types: readonly EventType[] = [
-  "ESCALATION_TRIGGERED",
-  "ESCALATION_DECIDED",
-  "ESCALATION_UNANSWERED",
-  "INCIDENT_CLOSED",
-];
+const toldBy = ["ESCALATION_TRIGGERED", "ESCALATION_DECIDED", "ESCALATION_UNANSWERED", "INCIDENT_CLOSED"] as const;
 const atOnce = 1000;
 
-/** How a question that is not open any more ended, by what is kept of it; `null` when it was never asked, or so long ago that nobody remembers. */
+/** How a question that is not open ended, by its events; `null` when there are none, because it was never asked or is forgotten. */
 export async function recallEnding(
   readEvents: Store["readEvents"],
   escalation: string,
@@ -243,7 +215,7 @@ export async function recallEnding(
   if (agentId === null) return null;
   let incident: string | null = null;
   for (let after = 0; ; ) {
-    const page: SavedEvent[] = await readEvents({ agentId, types, after, limit: atOnce });
+    const page: SavedEvent[] = await readEvents({ agentId, types: toldBy, after, limit: atOnce });
     for (const event of page) {
       if (event.type === "ESCALATION_TRIGGERED" && event.payload.escalation === escalation)
         incident = event.payload.incident;

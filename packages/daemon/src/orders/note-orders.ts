@@ -1,20 +1,16 @@
 import { type EpochMs, printable, type SpeechRefusal } from "@rouse/contract";
-import type { Agents } from "../agents/host-agents.ts";
 import type { NewAuditLine } from "../audit/audit-trail.ts";
-import type { Engine } from "../engine/engine.ts";
-import type { GroupCommit } from "../engine/group-commit.ts";
-import type { Moment } from "../engine/steady-clock.ts";
+import type { SharedServices } from "../shared-services.ts";
 
-/** Who gives an order: `actor` is who authenticated, `as` whom they say they are. */
+/** Who gives an order: `actor` is who authenticated, `as` the name that came with the request. */
 export interface By {
   readonly actor: string;
   readonly as?: string | undefined;
 }
 
-/** A request with whoever authenticated in place of the name that came with it. */
+/** A request, its `actor` replaced by who authenticated. */
 export type Given<Request> = Omit<Request, "actor"> & By;
 
-/** The name that came with a request is kept beside who made it. */
 export function givenBy<Request extends { readonly actor?: string | undefined }>(
   actor: string,
   { actor: as, ...request }: Request,
@@ -23,7 +19,7 @@ export function givenBy<Request extends { readonly actor?: string | undefined }>
 }
 
 export interface GivenOrder extends By {
-  /** What was wanted, such as `restart`. */
+  /** What to do, such as `restart`. */
   readonly order: string;
   /** The agent or task it is about. */
   readonly subject: string;
@@ -31,7 +27,7 @@ export interface GivenOrder extends By {
   readonly evidence?: NewAuditLine["evidence"];
 }
 
-/** What somebody ordered, and why. What becomes of it is a line of its own. */
+/** The audit line of an order. Its outcome is a line of its own. */
 export const orderLine = (
   { order, subject, actor, as, reason, evidence = {} }: GivenOrder,
   time: EpochMs,
@@ -45,7 +41,7 @@ export const orderLine = (
   policy: null,
 });
 
-/** An order that came to nothing must not look as if it had been obeyed. */
+/** The audit line that says that an order was refused. */
 export const refusalLine = (
   { order, subject, evidence = {} }: GivenOrder,
   because: string,
@@ -60,8 +56,20 @@ export const refusalLine = (
   policy: null,
 });
 
-/** Agents and reasons for which refused speech is counted; the one refused longest ago is forgotten first. */
-const mostRefusalsCounted = 10_000;
+/**
+ * Counts by key, and says how often a key came: only the first, second, fourth, eighth … time, otherwise `null`. Of too many
+ * keys, the one that came longest ago is forgotten.
+ */
+export function countRarely(mostKeys: number): (key: string) => number | null {
+  const counts = new Map<string, number>();
+  return (key) => {
+    const times = (counts.get(key) ?? 0) + 1;
+    counts.delete(key);
+    if (counts.size >= mostKeys) counts.delete(counts.keys().next().value as string);
+    counts.set(key, times);
+    return (times & (times - 1)) === 0 ? times : null;
+  };
+}
 
 export interface RefusedSpeaker {
   /** Whose token it was. */
@@ -70,23 +78,13 @@ export interface RefusedSpeaker {
   readonly because: SpeechRefusal;
 }
 
-interface NotingParts {
-  readonly engine: Engine;
-  readonly agents: Agents;
-  readonly commits: GroupCommit;
-  readonly readClock: () => Moment;
-}
+/** Records what was refused at the door. */
+export function noteRefusals({ engine, commits, readClock }: Pick<SharedServices, "engine" | "commits" | "readClock">) {
+  const count = countRarely(10_000);
 
-/** What was refused at the door is not taken, but it is not forgotten either. */
-export function noteRefusals({ engine, commits, readClock }: NotingParts) {
-  const refusedSpeech = new Map<string, number>();
-
-  function countSpeech(key: string): number {
-    const times = (refusedSpeech.get(key) ?? 0) + 1;
-    refusedSpeech.delete(key);
-    if (refusedSpeech.size >= mostRefusalsCounted) refusedSpeech.delete(refusedSpeech.keys().next().value as string);
-    refusedSpeech.set(key, times);
-    return times;
+  function addToTrail(line: Pick<NewAuditLine, "actor" | "action" | "subject" | "reason" | "evidence">): void {
+    engine.addToTrail({ ...line, time: readClock().time, policy: null });
+    commits.schedule();
   }
 
   return {
@@ -95,25 +93,20 @@ export function noteRefusals({ engine, commits, readClock }: NotingParts) {
       commits.schedule();
     },
     noteRefusedSpeaker({ agentId, claimed, because }: RefusedSpeaker): void {
-      const times = countSpeech(`${agentId} ${because}`);
-      if ((times & (times - 1)) !== 0) return;
+      if (count(`${agentId} ${because}`) === null) return;
       const payload = { agentId, claimed: printable(claimed, 127), because };
       engine.saveEvents([{ type: "AGENT_SPEECH_REFUSED", payload }], readClock().time, agentId);
       commits.schedule();
     },
     noteRefusedRole(principal: string, asked: string): void {
-      const times = countSpeech(`${principal} ${asked}`);
-      if ((times & (times - 1)) !== 0) return;
-      const { time } = readClock();
-      const line = { time, actor: principal, action: "request-refused", subject: null, reason: "not-for-this-role" };
-      engine.addToTrail({ ...line, evidence: { asked, times }, policy: null });
-      commits.schedule();
+      const times = count(`${principal} ${asked}`);
+      if (times === null) return;
+      const refused = { action: "request-refused", subject: null, reason: "not-for-this-role" };
+      addToTrail({ actor: principal, ...refused, evidence: { asked, times } });
     },
     noteBadSignature(escalation: string, because: string): void {
-      const { time } = readClock();
-      const line = { time, actor: "unknown", action: "decision-refused", subject: escalation, reason: because };
-      engine.addToTrail({ ...line, evidence: { because }, policy: null });
-      commits.schedule();
+      const refused = { action: "decision-refused", subject: escalation, reason: because };
+      addToTrail({ actor: "unknown", ...refused, evidence: { because } });
     },
   };
 }

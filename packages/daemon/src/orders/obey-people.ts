@@ -1,21 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { detailsOf, Fault, type OrderAnswer, type OrderRequest, type StopRefusal } from "@rouse/contract";
 import { type AgentRecord, isStartingAgain } from "@rouse/core";
-import type { Agents } from "../agents/host-agents.ts";
-import type { Roster, Watched } from "../agents/roster.ts";
-import type { Engine } from "../engine/engine.ts";
-import type { GroupCommit } from "../engine/group-commit.ts";
-import type { Frozen, SelfDoubt } from "../engine/self-doubt.ts";
-import type { Moment } from "../engine/steady-clock.ts";
+import type { Watched } from "../agents/roster.ts";
+import type { Frozen } from "../engine/self-doubt.ts";
+import type { SharedServices } from "../shared-services.ts";
 import type { Tasks } from "../tasks/host-tasks.ts";
 import { type Given, type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
 
-interface ObeyingParts {
-  readonly roster: Roster;
-  readonly engine: Engine;
-  readonly agents: Agents;
-  readonly commits: GroupCommit;
-  readonly readClock: () => Moment;
+interface ObeyingParts extends Pick<SharedServices, "roster" | "engine" | "agents" | "commits" | "readClock"> {
   /** Calls back after every commit, until it is told to stop. */
   readonly afterCommits: (look: () => void) => () => void;
   readonly after: (delay: number, call: () => void) => () => void;
@@ -29,7 +21,7 @@ const refusals: Readonly<Partial<Record<StopRefusal, string>>> = {
   "work-not-saved": "its working tree could not be saved; look at `rouse why`, or add --force to stop it all the same",
 };
 
-/** A person's order to stop an agent or to start it again: recorded first, then carried out, then answered with how it went. */
+/** Stops or restarts an agent by a person's order: the order is recorded, carried out, and answered with its outcome. */
 export function obeyPeople({ roster, engine, agents, commits, readClock, afterCommits, after }: ObeyingParts) {
   async function order(
     what: "stop" | "restart",
@@ -40,18 +32,14 @@ export function obeyPeople({ roster, engine, agents, commits, readClock, afterCo
     const watched = roster.mustFind(agentId);
     if (watched.record.seen.terminal === null)
       throw await refuseUnheld({ order: what, subject: agentId, actor, as, reason, evidence: { force } });
-    // One that is just being started again is stopped in the life that begins, and not in the one that is over.
+    // An agent that is being started again is stopped in its next life, not in the one that has ended.
     if (what === "stop") await until(() => !isStartingAgain(watched.record));
     const moment = readClock();
     const key = `${agentId}/${what}/${randomUUID()}`;
     const before = watched.record;
     const { incarnation } = before.life;
-    engine.addToTrail(
-      orderLine(
-        { order: what, subject: agentId, actor, as, reason, evidence: { key, incarnation, force } },
-        moment.time,
-      ),
-    );
+    const evidence = { key, incarnation, force };
+    engine.addToTrail(orderLine({ order: what, subject: agentId, actor, as, reason, evidence }, moment.time));
     agents.take(watched, { kind: "ordered", order: what, key, actor, force }, moment);
     await commits.saved();
     if (what === "stop" && isCancelled(watched.record, before)) return { agentId, outcome: "restart-cancelled" };
@@ -86,7 +74,7 @@ export function obeyPeople({ roster, engine, agents, commits, readClock, afterCo
     return answer() ?? { agentId: before.agentId, outcome: "under-way" };
   }
 
-  /** Looked at after every commit, for as long as a person waits. */
+  /** Looks after every commit, for as long as a person waits. */
   function until(isSo: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       const finish = (): void => {
@@ -109,7 +97,7 @@ export function obeyPeople({ roster, engine, agents, commits, readClock, afterCo
   };
 }
 
-/** It was between two lives, and stays down. */
+/** The order came between two lives, and there is no next one. */
 const isCancelled = ({ ladder: { handedOver }, seen: { terminal } }: AgentRecord, before: AgentRecord): boolean =>
   terminal?.exit != null && handedOver !== before.ladder.handedOver && handedOver?.because === "ended-by-person";
 
@@ -124,46 +112,37 @@ function refusalOf(record: AgentRecord, before: AgentRecord, key: string): StopR
   return isUnderWay ? null : record.ending.refused;
 }
 
-/** Their own stop, or one that was under way when the order came and is theirs since then. */
+/** The stop that was ordered, or one that was under way when the order came and counts as ordered since. */
 const isTheirs = ({ ending: { stop } }: AgentRecord, before: AgentRecord, key: string): boolean =>
   stop !== null &&
   (stop.key === key ||
     (stop.cause === "ordered" && before.ending.stop?.outcome === null && goesBackTo(stop.key, before.ending.stop.key)));
 
-/** One that had to go out again has a key made from the first. */
+/** A stop that is issued again has a key made from the first. */
 const goesBackTo = (key: string, first: string): boolean => key === first || key.startsWith(`${first}/again`);
 
-/** What has become of an order, read off the record. `null`: nothing yet. */
+/** The outcome of an order, by the agent's record. `null`: none yet. */
 function answerOf(record: AgentRecord, before: AgentRecord, what: "stop" | "restart", key: string): OrderAnswer | null {
-  const { agentId } = record;
-  if (record.life.incarnation > before.life.incarnation)
-    return { agentId, outcome: "restarted", incarnation: record.life.incarnation };
-  const stop = record.ending.stop !== null && isTheirs(record, before, key) ? record.ending.stop.outcome : null;
+  const { agentId, life, ending } = record;
+  if (life.incarnation > before.life.incarnation)
+    return { agentId, outcome: "restarted", incarnation: life.incarnation };
+  const stop = ending.stop !== null && isTheirs(record, before, key) ? ending.stop.outcome : null;
   if (stop?.kind === "termination_incomplete")
     return { agentId, outcome: "termination_incomplete", survivors: [...stop.survivors] };
   if (stop?.kind === "refused") return { agentId, outcome: "refused", because: stop.because };
-  if (
-    record.ending.restart !== null &&
-    record.ending.restart.problem !== null &&
-    record.ending.restart !== before.ending.restart
-  )
-    return { agentId, outcome: "not-restarted", problem: record.ending.restart.problem };
+  const problem = ending.restart === before.ending.restart ? null : (ending.restart?.problem ?? null);
+  if (problem !== null) return { agentId, outcome: "not-restarted", problem };
   if (what === "restart" || stop === null) return null;
   if (stop.kind !== "stopped") return { agentId, outcome: "already-over", ...detailsOf({ spared: stop.spared }) };
   const { forced, tier } = stop;
   return { agentId, outcome: "stopped", forced, ...(tier && { tier }), ...detailsOf(stop) };
 }
 
-interface FreezingParts {
-  readonly engine: Engine;
-  readonly agents: Agents;
-  readonly commits: GroupCommit;
-  readonly doubt: SelfDoubt;
+interface FreezingParts extends Pick<SharedServices, "engine" | "agents" | "commits" | "doubt" | "readClock"> {
   readonly tasks: Tasks;
-  readonly readClock: () => Moment;
 }
 
-/** A person's word that nothing may be done to anybody, and its end. It outlives the monitor. */
+/** A person's order that nothing is done to any agent, and the end of it. It outlives the monitor. */
 export function freezeAndThaw({ engine, agents, commits, doubt, tasks, readClock }: FreezingParts) {
   async function setFrozen(frozen: boolean, actor: string, reason: string, as?: string): Promise<void> {
     const moment = engine.begin();
@@ -174,11 +153,12 @@ export function freezeAndThaw({ engine, agents, commits, doubt, tasks, readClock
     engine.saveEvents([{ type, payload: order }], moment.time, null);
     await commits.saved();
     doubt.freeze(by);
-    if (!frozen) wakeHeld(readClock());
+    if (!frozen) wakeAll();
   }
 
-  /** What was put off by the freeze is looked at again. */
-  function wakeHeld(moment: Moment): void {
+  /** Looks again at what the freeze put off. */
+  function wakeAll(): void {
+    const moment = readClock();
     agents.wakeAll(moment, ({ seen, ladder }) => seen.terminal !== null || ladder.incident !== null);
     tasks.wakeAll(moment);
     engine.deliver(moment);

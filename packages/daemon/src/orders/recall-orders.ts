@@ -4,10 +4,10 @@ import { hashOfLine, sealedText } from "../audit/audit-trail.ts";
 import { isSignedBy, readPublicKey } from "../audit/sign-head.ts";
 import type { Resumption, SavedRecord, Store } from "../ports/store.ts";
 
-/** An order is carried out within minutes: what an agent's trail says before so many lines is not about the one that is open. */
+/** An order is carried out within minutes: an open one is among the newest lines of its agent's trail. */
 const linesToRead = 1000;
 
-/** Agents whose stop, ordered by somebody and not answered yet, is in the trail under our signature. Whoever can write to the database can write the rest. */
+/** Agents with an open order to stop that the audit trail backs with our signature. Anybody who can write to the database can forge the rest. */
 export type BackedOrders = ReadonlySet<string>;
 
 export async function recallOrders(
@@ -34,10 +34,10 @@ export async function recallOrders(
 export const hasOpenOrder = ({ ending: { stop } }: AgentRecord): boolean =>
   stop?.cause === "ordered" && stop.outcome === null;
 
-/** Spares reading every record twice. */
+/** Saves parsing every record twice. */
 const mayBeOrdered = ({ record }: SavedRecord): boolean => record.includes('"ordered"');
 
-/** The order itself, or our own stop that somebody took over: for this very life, so that no order of another time can be used again. */
+/** The order itself, or our own stop that a person took over. It names this very life, so that no old order can be used again. */
 function isOrderOf(
   { action, actor, subject, evidence }: AuditRecord,
   { agentId, life: { incarnation }, ending: { stop } }: AgentRecord,
@@ -48,6 +48,6 @@ function isOrderOf(
   return isSameKey === true && subject === agentId && actor === stop?.actor && evidence["incarnation"] === incarnation;
 }
 
-/** An order of a person that was on its way to the hands. Those of our own are decided anew. */
+/** A person's order that was in the outbox. Our own stops are decided anew. */
 export const isOrdered = (action: Action): action is Extract<Action, { kind: "stop-agent" }> =>
   action.kind === "stop-agent" && !action.spends;

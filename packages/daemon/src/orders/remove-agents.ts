@@ -1,31 +1,22 @@
 import { Fault, type RemovalRefusal, type RemovedAgent, type RemoveRequest, type RouseEvent } from "@rouse/contract";
-import { type FleetIncidents, type FleetWatch, howOver, refuseRemoval } from "@rouse/core";
+import { type FleetWatch, howOver, refuseRemoval } from "@rouse/core";
 import { describeOver } from "../agents/describe-agent.ts";
-import type { Agents } from "../agents/host-agents.ts";
 import { policySubject } from "../agents/policy-subject.ts";
-import { type Roster, usedNumbersMark, type Watched } from "../agents/roster.ts";
-import type { Config } from "../config/read-config.ts";
-import type { Engine } from "../engine/engine.ts";
-import type { GroupCommit } from "../engine/group-commit.ts";
+import { usedNumbersMark, type Watched } from "../agents/roster.ts";
 import type { RecordKeeper } from "../engine/keep-records.ts";
-import type { Moment, SteadyClock } from "../engine/steady-clock.ts";
+import type { Moment } from "../engine/steady-clock.ts";
 import { describeStanding } from "../fleet/fleet-matters.ts";
 import type { Holders } from "../ports/holders.ts";
+import type { SharedServices } from "../shared-services.ts";
 import type { Tasks } from "../tasks/host-tasks.ts";
 import { type Given, type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";
 
-interface RemovingParts {
-  readonly roster: Roster;
+interface RemovingParts
+  extends Pick<SharedServices, "roster" | "engine" | "agents" | "commits" | "incidents" | "clock" | "config"> {
   readonly records: RecordKeeper;
-  readonly engine: Engine;
-  readonly agents: Agents;
-  readonly commits: GroupCommit;
   readonly fleet: FleetWatch;
-  readonly incidents: FleetIncidents;
   readonly holders: Holders;
   readonly tasks: Pick<Tasks, "heldBy" | "forgetAgent">;
-  readonly clock: SteadyClock;
-  readonly config: () => Config;
 }
 
 const refusals: Readonly<Record<RemovalRefusal, (agentId: string) => string>> = {
@@ -39,7 +30,7 @@ const refusals: Readonly<Record<RemovalRefusal, (agentId: string) => string>> = 
   held: (id) => `the holder of ${id} is still there; try again in a moment`,
 };
 
-/** Takes agents that are over out of the list, for good: on record first, then what its holder left, then what the store keeps. */
+/** Removes an agent that is over for good: first an audit line, then the files of its holder, then what the store keeps of it. */
 export function removeAgents(parts: RemovingParts) {
   const { roster, records, engine, agents, commits, fleet, incidents, holders, tasks, clock, config } = parts;
 
@@ -57,13 +48,15 @@ export function removeAgents(parts: RemovingParts) {
     throw new Fault("order-refused", refusals[because](order.subject), { retryable: because === "held" });
   }
 
-  /** Everything that would write of it again, or reckon with it, lets go of it in one turn of the event loop. */
+  /** Every part that writes or counts the agent lets go of it in one turn of the event loop. */
   function takeOut(watched: Watched, { actor, reason }: GivenOrder, moment: Moment): void {
     const { now, time } = moment;
     const { record } = watched;
-    const { agentId } = record;
-    const { incarnation } = record.life;
-    const { alert } = record.health;
+    const {
+      agentId,
+      life: { incarnation },
+      health: { alert },
+    } = record;
     const events: RouseEvent[] = [{ type: "AGENT_REMOVED", payload: { agentId, incarnation, actor, reason } }];
     if (alert !== null) {
       events.push({ type: "ALERT_RESOLVED", payload: { agentId, alert: alert.key } });
@@ -88,7 +81,7 @@ export function removeAgents(parts: RemovingParts) {
     if (refused !== null) return refuse(order, refused);
     await commits.saved();
     if (!(await holders.forget(agentId))) return refuse(order, "held");
-    // Somebody may have started it again, or removed it, while we waited for its holder.
+    // A person may have started or removed it while we waited for its holder.
     const changed = refusalOf(watched);
     if (changed !== null) return refuse(order, changed);
     const over = howOver(watched.record, config().policyFor(policySubject(watched.record)));

@@ -1,24 +1,15 @@
 import { AgentId, describeIssues, Fault, printable, StepEvent, type StepsAck } from "@rouse/contract";
 import { digestEvent } from "@rouse/core";
-import type { Agents } from "../agents/host-agents.ts";
 import { policySubject } from "../agents/policy-subject.ts";
-import type { Roster } from "../agents/roster.ts";
-import type { Config } from "../config/read-config.ts";
 import type { Keep } from "../engine/answer-once.ts";
-import type { GroupCommit } from "../engine/group-commit.ts";
-import type { Moment } from "../engine/steady-clock.ts";
 import type { EachSlice } from "../engine/take-in-slices.ts";
+import type { SharedServices } from "../shared-services.ts";
 
-interface HearingParts {
-  readonly roster: Roster;
-  readonly agents: Agents;
-  readonly commits: GroupCommit;
-  readonly readClock: () => Moment;
-  readonly config: () => Config;
+interface HearingParts extends Pick<SharedServices, "roster" | "agents" | "commits" | "readClock" | "config"> {
   readonly eachSlice: EachSlice;
 }
 
-/** `life`: the incarnation that speaks, where its token says so. `keep`: of a request that may be sent again, how much of it was taken. */
+/** `life`: the incarnation that speaks, where its token says so. `keep`: how much of a request that is sent again was taken. */
 export type HearSteps = (
   agentId: string,
   sent: readonly unknown[],
@@ -26,7 +17,7 @@ export type HearSteps = (
   keep?: Keep,
 ) => Promise<StepsAck>;
 
-/** Takes what an agent tells of its steps, and answers once it is saved. */
+/** Takes the steps that an agent reports, and answers once they are saved. */
 export function hearSteps({ roster, agents, commits, readClock, config, eachSlice }: HearingParts): HearSteps {
   return async (agentId, sent, life, keep) => {
     refuseName(agentId);
@@ -57,15 +48,13 @@ function refuseName(agentId: string): void {
     throw new Fault("bad-request", "an agent's id takes 1 to 128 letters, digits or . _ : @ + -");
 }
 
-export interface ReadSteps {
-  readonly events: readonly StepEvent[];
-  readonly rejected: StepsAck["rejected"];
-}
-
 const longestProblem = 300;
 
-/** What an agent told of its steps, from number `from` on, checked one by one. This is the edge: after it there are digests, and text only where the user wants it kept. */
-export function readSteps(sent: readonly unknown[], keepsText: boolean, from = 0): ReadSteps {
+/**
+ * Parses the steps that an agent reports, one by one; the first has the number `from`. What comes out holds digests, and text
+ * only where the user wants it kept.
+ */
+export function readSteps(sent: readonly unknown[], keepsText: boolean, from = 0) {
   const events: StepEvent[] = [];
   const rejected: StepsAck["rejected"] = [];
   for (const [index, one] of sent.entries()) {

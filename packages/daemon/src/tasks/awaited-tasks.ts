@@ -1,40 +1,27 @@
 import { type AgentRecord, agentOf, type TaskRecord } from "@rouse/core";
-import type { Roster } from "../agents/roster.ts";
 import type { Engine } from "../engine/engine.ts";
+import type { SharedServices } from "../shared-services.ts";
+import { indexIds } from "./relate-tasks.ts";
 
-interface HookParts {
-  readonly roster: Roster;
-  /** `undefined` when nobody has announced such a task. */
-  readonly find: (taskId: string) => TaskRecord | undefined;
-  readonly dependentsOf: (taskId: string) => readonly string[];
-  readonly post: Engine["post"];
-}
-
-/** An agent that is there waits for this task: whether it may have it is decided when the letter is read. */
+/** A letter: an agent that runs waits for this task. Whether it may have it is decided when the letter is read. */
 export interface WantsClaim {
   readonly kind: "wants-claim";
   readonly taskId: string;
   readonly agentId: string;
 }
 
-/** An agent says, or was started with, which task it works on: it is on its hook, and nobody else should begin it. */
-export function awaitTasks({ roster, find, dependentsOf, post }: HookParts) {
+/** Claims a task for an agent that names it in its heartbeats or was started for it: at once, or as soon as the task is free. */
+export function awaitTasks(
+  roster: SharedServices["roster"],
+  find: (taskId: string) => TaskRecord | undefined,
+  dependentsOf: (taskId: string) => readonly string[],
+  post: Engine["post"],
+) {
   /**
-   * Who named a task and never had it, the first to come first: nobody has announced it, it is not ready, or another's. Whoever had it and lost it does
-   * not wait: they were told to leave it alone.
+   * By task, the agents that named it and never had it, because it is not announced, not ready, or another's; the first comes
+   * first. An agent that had it and lost it does not wait: it was told to leave the task alone.
    */
-  const waiting = new Map<string, Set<string>>();
-
-  function wait(taskId: string, agentId: string): void {
-    const queue = waiting.get(taskId) ?? new Set<string>();
-    waiting.set(taskId, queue.add(agentId));
-  }
-
-  function stopWaiting(taskId: string, agentId: string): void {
-    const queue = waiting.get(taskId);
-    queue?.delete(agentId);
-    if (queue?.size === 0) waiting.delete(taskId);
-  }
+  const waiting = indexIds();
 
   function claim(taskId: string, agentId: string): void {
     const wanted: WantsClaim = { kind: "wants-claim", taskId, agentId };
@@ -44,45 +31,46 @@ export function awaitTasks({ roster, find, dependentsOf, post }: HookParts) {
   function takeUp(taskId: string, record: AgentRecord): void {
     const task = find(taskId);
     if (task !== undefined && agentOf(task) === record.agentId) return;
-    wait(taskId, record.agentId);
+    waiting.add(taskId, record.agentId);
     if (task?.state.status === "pending" && mayWork(record)) claim(taskId, record.agentId);
   }
 
-  /** It may be had: by the first of those who wait for it, and are there. */
-  function ask(taskId: string): void {
-    for (const agentId of [...(waiting.get(taskId) ?? [])]) {
+  /** The task is free: the first of the agents that wait for it, and run, gets it. */
+  function offer(taskId: string): void {
+    for (const agentId of waiting.of(taskId)) {
       const record = roster.find(agentId)?.record;
       if (record !== undefined && mayWork(record) && record.health.state !== "UNRESPONSIVE") claim(taskId, agentId);
     }
   }
 
   return {
-    /** Of what somebody has had nobody knows any more whether it was them who wait. */
+    /** After a restart nobody knows who has had a task that was claimed before, so nobody waits for it. */
     restore(): void {
       for (const { record } of roster.all())
-        if (record.task.id !== null && (find(record.task.id)?.claims ?? 0) === 0) wait(record.task.id, record.agentId);
+        if (record.task.id !== null && (find(record.task.id)?.claims ?? 0) === 0)
+          waiting.add(record.task.id, record.agentId);
     },
     noteTurn(before: AgentRecord, after: AgentRecord): void {
       const { agentId } = after;
       const { id: taskId } = after.task;
       const names = taskId !== before.task.id;
       if (!names && after.life.incarnation === before.life.incarnation) return;
-      if (before.task.id !== null) stopWaiting(before.task.id, agentId);
+      if (before.task.id !== null) waiting.remove(before.task.id, agentId);
       // A next life may be brought back without the task of the one before, if that is another's by then.
       const isFree = taskId !== null && (find(taskId)?.state.status ?? "pending") === "pending";
       if (taskId !== null && (names || isFree)) takeUp(taskId, after);
     },
-    /** Somebody may have been at work on it before it was announced, or wait until it is ready or given back. */
+    /** An agent may have worked on it before it was announced, or wait until it is ready or given back. */
     noteTask({ state: before }: TaskRecord, after: TaskRecord): void {
       const holder = agentOf(after);
-      if (holder !== null) stopWaiting(after.taskId, holder);
-      if (after.state.status === "pending") ask(after.taskId);
+      if (holder !== null) waiting.remove(after.taskId, holder);
+      if (after.state.status === "pending") offer(after.taskId);
       if (after.state.status === "completed" && before.status !== "completed")
-        for (const taskId of dependentsOf(after.taskId)) ask(taskId);
+        for (const taskId of dependentsOf(after.taskId)) offer(taskId);
     },
   };
 }
 
-/** A life that is over, or shut away, begins nothing. */
+/** An agent that has ended or is quarantined begins nothing. */
 const mayWork = ({ health, work: { activity } }: AgentRecord): boolean =>
   activity.kind !== "FINISHED" && health.state !== "TERMINATED" && health.state !== "QUARANTINED";

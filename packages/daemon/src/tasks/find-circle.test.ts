@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeCircle, findCircle } from "./kept-task.ts";
+import { describeCircle, findCircle } from "./relate-tasks.ts";
 
 /** What depends on what; `asked` counts how often anybody looked. */
 function graph(dependencies: Readonly<Record<string, readonly string[]>>) {

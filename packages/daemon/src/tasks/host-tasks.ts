@@ -1,6 +1,5 @@
 import {
   type DurationMs,
-  type EpochMs,
   Fault,
   type MonoMs,
   type RouseEvent,
@@ -33,31 +32,22 @@ import {
   type WordSignal,
 } from "@rouse/core";
 import type { AgentTurned } from "../agents/host-agents.ts";
-import type { Roster } from "../agents/roster.ts";
-import type { Config } from "../config/read-config.ts";
-import type { Engine, Host } from "../engine/engine.ts";
-import type { GroupCommit } from "../engine/group-commit.ts";
+import type { Host } from "../engine/engine.ts";
 import { hostMachine } from "../engine/host-machine.ts";
-import type { SelfDoubt } from "../engine/self-doubt.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { Resumption, SavedMachine } from "../ports/store.ts";
+import type { SharedServices } from "../shared-services.ts";
 import { awaitTasks, type WantsClaim } from "./awaited-tasks.ts";
-import { chooseTaskRules, countBlocked, KeptTask, relateTasks, retryTask } from "./kept-task.ts";
+import { chooseTaskRules, countBlocked, KeptTask, retryTask } from "./kept-task.ts";
+import { relateTasks } from "./relate-tasks.ts";
 import { tellWorkers } from "./tell-workers.ts";
 
-interface TaskParts {
-  readonly roster: Roster;
-  readonly commits: GroupCommit;
-  readonly doubt: SelfDoubt;
-  readonly config: () => Config;
-  readonly toWall: (at: MonoMs) => EpochMs;
-  readonly engine: Engine;
-}
+type TaskParts = Pick<SharedServices, "engine" | "roster" | "commits" | "doubt" | "config" | "toWall">;
 
-/** A few hundredths of a second. */
+/** So many take a few hundredths of a second. */
 const forgivenAtOnce = 2000;
 
-/** The tasks the monitor knows: who has them, and what became of them. Everything is synchronous; the caller waits for the commit. */
+/** The tasks the monitor knows, who has them, and what became of them. Everything is synchronous; the caller waits for the commit. */
 export function hostTasks(parts: TaskParts) {
   const { engine, roster, commits, doubt } = parts;
   const tasks = new Map<string, KeptTask>();
@@ -72,9 +62,9 @@ export function hostTasks(parts: TaskParts) {
   const toRemind: string[] = [];
   const rulesFor = chooseTaskRules(parts);
   const find = (taskId: string): TaskRecord | undefined => tasks.get(taskId)?.record;
-  const hooks = awaitTasks({ roster, find, dependentsOf: relations.dependentsOf, post: engine.post });
+  const hooks = awaitTasks(roster, find, relations.dependentsOf, engine.post);
   const blocked = countBlocked(doubt, engine.post);
-  const workers = tellWorkers({ roster, find, heldBy: relations.heldBy, post: engine.post });
+  const workers = tellWorkers(roster, find, relations.heldBy, engine.post);
 
   const { run, submit } = engine.host<KeptTask, TaskRecord, TaskSignal, TaskContext, TaskReply | null>({
     machine: taskMachine,
@@ -111,7 +101,7 @@ export function hostTasks(parts: TaskParts) {
     },
   });
 
-  /** What a turn of a task says about who worked on it. */
+  /** Tells an agent's trust how its task ended. */
   function tellTrust(before: TaskRecord, after: TaskRecord, { highErrorRate, mode }: TaskContext["rules"]): void {
     const ended = outcomeOf(before, after);
     if (ended === null) return;
@@ -119,7 +109,7 @@ export function hostTasks(parts: TaskParts) {
     engine.post(trustMachine.name, ended.agentId, signal);
   }
 
-  /** The agent's next fact of work changes how these stand; what others' agents do is heard when their own clock is due. */
+  /** A task that is claimed or stalled hears of its agent's work at every tick; others hear of it when their own clock is due. */
   function listenFor(kept: KeptTask): void {
     const { state } = kept.record;
     const listens = isAtWork(state) && (state.status === "claimed" || state.stalled !== null);
@@ -129,7 +119,7 @@ export function hostTasks(parts: TaskParts) {
 
   const save = (kept: KeptTask): void => commits.saveMachine(taskMachine.name, kept.id, () => toSave(kept));
 
-  /** What is over and still waited for must not be forgotten, or what waits for it would never be ready. */
+  /** A task that is over must not be forgotten while others wait for it, or they would never be ready. */
   function toSave(kept: KeptTask): Pick<SavedMachine, "record" | "overAt"> {
     const { taskId, state } = kept.record;
     const overAt = "overAt" in state && !isWaitedFor(taskId) ? parts.toWall(state.overAt) : null;
@@ -137,10 +127,10 @@ export function hostTasks(parts: TaskParts) {
     return { record: JSON.stringify(kept.record), overAt };
   }
 
-  /** Also by what failed or was cancelled: that may be tried again. */
+  /** A task that failed or was cancelled waits as well: it may be tried again. */
   const isWaitedFor = (taskId: string): boolean => relations.dependentsOf(taskId).some((id) => !isCompleted(id));
 
-  /** Who waits for them has changed. */
+  /** Saves those that are over again, because who waits for them has changed. */
   function saveAgain(taskIds: readonly string[]): void {
     for (const taskId of taskIds) {
       const kept = tasks.get(taskId);
@@ -164,13 +154,13 @@ export function hostTasks(parts: TaskParts) {
 
   const isCompleted = (taskId: string): boolean => tasks.get(taskId)?.record.state.status === "completed";
 
-  /** Of whom nobody has heard, nobody knows that. */
+  /** An agent that Rouse has never heard of is not known to be gone. */
   function isGone(agentId: string | null): boolean {
     const record = agentId === null ? undefined : roster.find(agentId)?.record;
     return record !== undefined && isGoneForGood(record);
   }
 
-  /** `life`: which one of the agent's asks, where that is known better than by what was heard of it. */
+  /** `life`: the incarnation that asks, where its token says so. */
   function runClaim(
     taskId: string,
     agentId: string,
@@ -192,7 +182,7 @@ export function hostTasks(parts: TaskParts) {
   const claim = (taskId: string, agentId: string, moment: Moment, life: number | null = null): TaskReply =>
     runClaim(taskId, agentId, moment, life, submit);
 
-  /** What it was given and has not begun comes first: whoever asks again may not have heard the answer. */
+  /** A task that the agent was given and has not begun comes first: the answer may have been lost. */
   function chooseFor(agentId: string): string | null {
     const given = relations.heldBy(agentId).find((id) => tasks.get(id)?.record.state.status === "claimed");
     return given ?? chooseTask(records(), agentId)?.taskId ?? null;
@@ -211,7 +201,7 @@ export function hostTasks(parts: TaskParts) {
       const afterLimit = kind === "recovering" && fate.afterLimit;
       run(kept, { kind: "agent-down", agentId, because, fate: kind, afterLimit }, moment);
     } else {
-      // An agent that said it cannot go on and then ended has not done it; nor has one that took it from a queue and says nothing.
+      // Ending does not complete a task that the agent called blocked, nor one that it took from a queue.
       const isNamed = kept.id === record.task.id && !record.task.claimed;
       const isOwn = isNamed && isAtWork(kept.record.state) && agentOf(kept.record) === agentId;
       if (isOwn) run(kept, { kind: "complete", agentId }, moment);
@@ -219,7 +209,7 @@ export function hostTasks(parts: TaskParts) {
     }
   }
 
-  /** What its agent did counts as an update, as of when it did it, for a task whose agent works on nothing else and does not say so itself. */
+  /** Progress of the agent counts as an update, as of when it was made, of the task that the agent is known to work on. */
   function hearAgent(kept: KeptTask, { time }: Moment): void {
     const held = claimOf(kept.record);
     const record = held === null ? undefined : roster.find(held.agentId)?.record;
@@ -229,7 +219,7 @@ export function hostTasks(parts: TaskParts) {
     run(kept, { kind: "update", agentId: held.agentId, claim: held.number }, { now, time });
   }
 
-  /** What a turn changed about an agent: its tasks are kept for it, given back, or done. One that was started for a task has it. */
+  /** After a turn of an agent its tasks are kept for it, given back or completed. An agent that was started for a task gets it. */
   function noticeAgent(before: AgentRecord, after: AgentRecord, moment: Moment): void {
     hooks.noteTurn(before, after);
     if (after.life.heard && !before.life.heard) workers.remindOfClaim(after.agentId);
@@ -238,7 +228,7 @@ export function hostTasks(parts: TaskParts) {
     const { agentId } = after;
     const { id: taskId } = after.task;
     const own = new Set([...relations.heldBy(agentId), ...relations.meantFor(agentId)]);
-    // One that waits for a person has let go of everybody; its agent's own word still says whose it was.
+    // A blocked task is no longer held by anybody; the record of the agent still names it.
     if (taskId !== null && "because" in fate && fate.because === "recovered-by-person") own.add(taskId);
     for (const id of own) {
       const kept = tasks.get(id);
@@ -247,7 +237,7 @@ export function hostTasks(parts: TaskParts) {
     if (fate.kind === "recovered") workers.tellOfLoss(after);
   }
 
-  /** Gaps are known only while we run: what they mean for a task is kept with it. A part of them at a time, so that it makes no gap of its own. */
+  /** Gaps are known only while the monitor runs, so each task saves what they cost it. Some at a time, to cause no new gap. */
   function forgiveBlindness(moment: Moment): void {
     const gap = doubt.lastGap()?.id ?? gapForgiven;
     if (gap !== gapForgiven) toForgive = [...tasks.values()].filter(({ record }) => claimOf(record) !== null);
@@ -256,21 +246,20 @@ export function hostTasks(parts: TaskParts) {
   }
 
   return {
-    /** After the agents were. */
+    /** The agents are restored before. */
     restore({ machines }: Pick<Resumption, "machines">): void {
       for (const { machine, record, overAt } of machines)
         if (machine === taskMachine.name) engine.file(add(taskMachine.restore(record), overAt !== null));
       hooks.restore();
       trust.restore(machines);
       for (const { record } of tasks.values()) blocked.note(null, record);
-      // Claims that an earlier version gave were told to nobody.
+      // An earlier version did not tell agents of their claims.
       for (const { record } of roster.all()) if (record.task.id === null) toRemind.push(record.agentId);
     },
 
-    /** What an agent has on its hook. */
     heldBy: relations.heldBy,
 
-    /** An agent was taken out of the list: with how much it is trusted goes with it. */
+    /** An agent was removed: its trust goes with it. */
     forgetAgent(agentId: string, { time }: Moment): void {
       const alert = trust.forget(agentId)?.alert ?? null;
       if (alert === null) return;
@@ -286,7 +275,7 @@ export function hostTasks(parts: TaskParts) {
       return reply;
     },
 
-    /** What failed or was cancelled is tried again. */
+    /** Begins a task anew that failed or was cancelled. */
     retry(taskId: string, actor: string, moment: Moment): TaskReply {
       const kept = mustFind(taskId);
       const retried = retryTask(kept.record, actor, moment.now);
@@ -305,11 +294,7 @@ export function hostTasks(parts: TaskParts) {
     claim,
 
     /** The most urgent one that is ready; `null` when there is none. */
-    claimNext(
-      agentId: string,
-      moment: Moment,
-      life: number | null = null,
-    ): { taskId: string; reply: TaskReply } | null {
+    claimNext(agentId: string, moment: Moment, life: number | null = null) {
       const taskId = chooseFor(agentId);
       return taskId === null ? null : { taskId, reply: claim(taskId, agentId, moment, life) };
     },
@@ -340,7 +325,7 @@ export function hostTasks(parts: TaskParts) {
       blocked.wakeConcerned();
       engine.deliver(moment);
     },
-    /** A thaw, or other settings: every clock may have changed. */
+    /** After a thaw or with other settings every clock may have changed. */
     wakeAll(moment: Moment): void {
       for (const kept of tasks.values()) if (!isTaskOver(kept.record)) run(kept, { kind: "wake" }, moment);
       engine.deliver(moment);
@@ -355,9 +340,9 @@ export function hostTasks(parts: TaskParts) {
     dependentsOf: relations.dependentsOf,
     rulesFor,
     standingOf: trust.find,
-    /** The store forgets them too. */
+    /** Forgets tasks that have been over for longer than the history is kept, as the store does. */
     forgetOld({ now }: Moment, history: DurationMs): void {
-      // Those that wait came after what they wait for: they go first.
+      // The newest go first: a task that waits for another is newer than that one.
       for (const kept of [...tasks.values()].reverse()) {
         const { record: task } = kept;
         if (!("overAt" in task.state) || now - task.state.overAt <= history || isWaitedFor(task.taskId)) continue;

@@ -20,33 +20,28 @@ import {
   takenMeanwhile,
 } from "@rouse/core";
 import { policySubject } from "../agents/policy-subject.ts";
-import type { Roster, Watched } from "../agents/roster.ts";
-import type { NewAuditLine } from "../audit/audit-trail.ts";
+import type { Watched } from "../agents/roster.ts";
 import type { Checkpoints } from "../checkpoints/keep-checkpoints.ts";
-import type { Config } from "../config/read-config.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
-import type { Moment } from "../engine/steady-clock.ts";
 import { type Given, orderLine, refusalLine } from "../orders/note-orders.ts";
 import type { Revival } from "../ports/holders.ts";
+import type { SharedServices } from "../shared-services.ts";
 import type { Tasks } from "./host-tasks.ts";
 
-interface RecoveryParts {
-  readonly roster: Roster;
+interface RecoveryParts extends Pick<SharedServices, "roster" | "config" | "toWall" | "readClock"> {
   readonly tasks: Tasks;
   readonly checkpoints: Pick<Checkpoints, "contextFor">;
-  readonly config: () => Config;
-  readonly toWall: (at: MonoMs) => EpochMs;
   readonly recover: (agentId: string, request: Given<OrderRequest>) => Promise<OrderAnswer>;
   readonly commits: Pick<GroupCommit, "saved">;
-  readonly readClock: () => Moment;
-  readonly addToTrail: (line: NewAuditLine) => void;
+  readonly addToTrail: Engine["addToTrail"];
 }
 
-/** Bringing a task's agent back, by itself or by a person's word, and how far that has come. */
+/** Brings the agent of a task back, unasked or by a person's order, and says how far that has come. */
 export function recoverTasks(parts: RecoveryParts) {
   const { roster, tasks, checkpoints, config, toWall, recover, commits, readClock, addToTrail } = parts;
 
-  /** Whoever has the task, had it last, or says that it works on it. */
+  /** The agent that has the task, had it last, or names it in its heartbeats. */
   function findAgent(taskId: string): Watched | undefined {
     const task = tasks.find(taskId);
     const agentId = task === undefined ? null : agentOf(task);
@@ -118,7 +113,7 @@ export function recoverTasks(parts: RecoveryParts) {
 
 export type TaskRecovery = ReturnType<typeof recoverTasks>;
 
-/** Whoever came back for it would find that nobody takes its checkpoints. */
+/** Why nobody is brought back for a task that is over: its checkpoints would be refused. */
 function whyOver(task: TaskRecord | undefined): string | null {
   if (task === undefined || !isTaskOver(task)) return null;
   const { taskId, state } = task;
@@ -140,7 +135,7 @@ const nobody = (taskId: string): RecoveryStatus => ({
   because: null,
 });
 
-/** Of a task that nobody keeps, only its agent knows; what was started again after a crash is not told by task there. */
+/** For a task that was never announced, counted from its agent's record, which counts restarts after a crash without a task. */
 const countOwn = ({ recovery: { attempts: recoveries, restarts } }: AgentRecord, taskId: string): number =>
   Math.max(recoveries.filter((attempt) => attempt.taskId === taskId).length, restarts.length);
 
@@ -180,7 +175,7 @@ function phaseOf(record: AgentRecord): RecoveryPhase {
   if (incident?.stage.kind === "probation") return "probation";
   if (incident?.stage.kind === "down") return "waiting";
   if (incident?.stage.kind === "stopping" || (stop !== null && stop.outcome === null)) return "stopping";
-  // Its process is over and somebody was asked what to do: that it was brought back once is no news of it now.
+  // Its process has ended and an escalation is open: an earlier recovery says nothing about now.
   if (incident !== null && isOver(record)) return "waiting";
   if (restart !== null) return "none";
   return recovered === null ? "none" : "recovered";

@@ -3,7 +3,6 @@ import {
   type AssignmentsReport,
   ClaimRequest,
   describeIssues,
-  type EpochMs,
   Fault,
   type MonoMs,
   type NextTask,
@@ -18,36 +17,28 @@ import {
 } from "@rouse/contract";
 import { agentOf, newTask, type TaskOrderSignal, type TaskRecord, type TaskReply, type WordSignal } from "@rouse/core";
 import type { z } from "zod";
-import type { Roster } from "../agents/roster.ts";
 import type { Keep } from "../engine/answer-once.ts";
-import type { Engine } from "../engine/engine.ts";
-import type { GroupCommit } from "../engine/group-commit.ts";
-import type { SelfDoubt } from "../engine/self-doubt.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import { type Given, type GivenOrder, givenBy, orderLine, refusalLine } from "../orders/note-orders.ts";
 import type { TaskDesk } from "../ports/task-source.ts";
+import type { SharedServices } from "../shared-services.ts";
 import { describeTask, describeTaskHealth, explainRefusal, type TaskView } from "./describe-task.ts";
 import type { Tasks } from "./host-tasks.ts";
-import { describeCircle, findCircle } from "./kept-task.ts";
 import { listTasks, pageOfTasks, type TaskFilter } from "./list-tasks.ts";
+import { describeCircle, findCircle } from "./relate-tasks.ts";
 
-interface ServingParts {
-  readonly engine: Pick<Engine, "begin" | "addToTrail">;
+interface ServingParts
+  extends Pick<SharedServices, "engine" | "roster" | "commits" | "doubt" | "readClock" | "toWall"> {
   readonly tasks: Tasks;
-  readonly roster: Roster;
-  readonly commits: Pick<GroupCommit, "saved" | "schedule">;
-  readonly doubt: SelfDoubt;
-  readonly readClock: () => Moment;
-  readonly toWall: (at: MonoMs) => EpochMs;
 }
 
-/** `life`: of which incarnation the agent speaks, where its token says so. */
+/** The incarnation of the agent that speaks, where its token says so. */
 type Life = number | null;
 
-/** Who authenticated; `null` for whoever calls from inside, whose own name counts. */
+/** Who authenticated; `null` for a caller inside the daemon, whose own name counts. */
 type Principal = string | null;
 
-/** The tasks for everybody outside: takes what was sent, and answers once it is saved. What is refused is a `Fault` with one clear sentence. */
+/** The tasks for callers outside: parses what was sent and answers once it is saved. A refusal is a `Fault` with one sentence. */
 export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, toWall }: ServingParts) {
   const { addToTrail } = engine;
 
@@ -64,7 +55,7 @@ export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, t
 
   const { mustFind } = tasks;
 
-  /** What is told is what this request came to: while it is being saved, others may change the task again. */
+  /** The report is made before the commit, because another request may change the task while this one is being saved. */
   async function answer(
     taskId: string,
     reply: TaskReply,
@@ -74,7 +65,7 @@ export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, t
   ): Promise<TaskReport> {
     const task = mustFind(taskId);
     if (reply.kind === "refused") {
-      // A clock that was overdue may have gone off in the same turn.
+      // A clock of the task may have been due in the same turn.
       commits.schedule();
       const waitsFor = task.dependsOn.filter((id) => !tasks.isCompleted(id));
       throw explainRefusal(reply.because, { task, agentId, waitsFor });
@@ -89,22 +80,30 @@ export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, t
     const moment = engine.begin();
     const { agentId, claim, note, status } = word;
     roster.refuseFormerLife(agentId, life);
-    // The note of a last word is kept if it is still in time; whether the word itself is taken does not hang on it.
+    // The note of a last word is kept where it comes in time; the word is accepted or refused without regard to it.
     if (kind !== "update" && note !== undefined) tasks.say(taskId, { kind: "update", agentId, claim, note }, moment);
     const signal: WordSignal = kind === "update" ? { kind, agentId, claim, note, status } : { kind, agentId, claim };
     return answer(taskId, tasks.say(taskId, signal, moment), agentId, moment);
   }
 
-  function order(
-    taskId: string,
-    sent: Given<TaskOrder>,
-    signal: (order: Given<TaskOrder>) => TaskOrderSignal,
-  ): Promise<TaskReport> {
+  const saysBy =
+    (kind: WordSignal["kind"], schema: z.ZodType<TaskUpdate>, whole: string) =>
+    async (taskId: string, sent: unknown, life: Life = null): Promise<TaskReport> =>
+      say(kind, taskId, read(schema, sent, whole), life);
+
+  function order(taskId: string, sent: Given<TaskOrder>, signal: TaskOrderSignal): Promise<TaskReport> {
     const moment = engine.begin();
     mustFind(taskId);
-    const given = signal(sent);
-    return carryOut(`task-${given.kind}`, taskId, sent, moment, () => tasks.order(taskId, given, moment));
+    return carryOut(`task-${signal.kind}`, taskId, sent, moment, () => tasks.order(taskId, signal, moment));
   }
+
+  const ordersBy =
+    (kind: "cancel" | "block" | "unblock") =>
+    async (taskId: string, sent: unknown, by: Principal = null): Promise<TaskReport> => {
+      const request = readOrder(PlainOrder, sent, by);
+      const { actor, reason } = request;
+      return order(taskId, request, { kind, actor, reason });
+    };
 
   function carryOut(
     kind: string,
@@ -120,7 +119,7 @@ export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, t
     return answer(taskId, reply, sent.to ?? null, moment, keep);
   }
 
-  /** What becomes of it is a line of its own; only here is why a person wanted it. */
+  /** The outcome is a line of its own; the reason that the person gave is only in this one. */
   function noteOrder(
     order: string,
     subject: string,
@@ -130,10 +129,6 @@ export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, t
     const given = { order, subject, actor, as, reason, evidence: to === undefined ? {} : { to } };
     addToTrail(orderLine(given, time));
     return given;
-  }
-
-  function refuseUnknownAgent(agentId: string | null | undefined): void {
-    if (typeof agentId === "string") roster.mustFind(agentId);
   }
 
   function refuseCircle(request: TaskRequest): void {
@@ -146,7 +141,7 @@ export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, t
   }
 
   return {
-    /** The same request again, while nobody has touched the task, is the same request. */
+    /** The same request sent again gets the same answer, as long as nothing has happened to the task. */
     async create(sent: unknown, by: Principal = null, keep?: Pick<Keep, "answer">): Promise<TaskReport> {
       const request = read(TaskRequest, sent, "task");
       const moment = engine.begin();
@@ -180,29 +175,21 @@ export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, t
       const next = tasks.claimNext(agentId, moment, life);
       return { task: next === null ? null : await answer(next.taskId, next.reply, agentId, moment) };
     },
-    refresh: async (taskId: string, sent: unknown, life: Life = null): Promise<TaskReport> =>
-      say("refresh", taskId, read(TaskRefresh, sent, "refresh"), life),
-    update: async (taskId: string, sent: unknown, life: Life = null): Promise<TaskReport> =>
-      say("update", taskId, read(TaskUpdate, sent, "update"), life),
-    complete: async (taskId: string, sent: unknown, life: Life = null): Promise<TaskReport> =>
-      say("complete", taskId, read(TaskWord, sent, "completion"), life),
-    fail: async (taskId: string, sent: unknown, life: Life = null): Promise<TaskReport> =>
-      say("fail", taskId, read(TaskWord, sent, "failure"), life),
-    release: async (taskId: string, sent: unknown, life: Life = null): Promise<TaskReport> =>
-      say("release", taskId, read(TaskWord, sent, "release"), life),
+    refresh: saysBy("refresh", TaskRefresh, "refresh"),
+    update: saysBy("update", TaskUpdate, "update"),
+    complete: saysBy("complete", TaskWord, "completion"),
+    fail: saysBy("fail", TaskWord, "failure"),
+    release: saysBy("release", TaskWord, "release"),
 
-    cancel: async (taskId: string, sent: unknown, by: Principal = null): Promise<TaskReport> =>
-      order(taskId, readOrder(PlainOrder, sent, by), ({ actor, reason }) => ({ kind: "cancel", actor, reason })),
-    block: async (taskId: string, sent: unknown, by: Principal = null): Promise<TaskReport> =>
-      order(taskId, readOrder(PlainOrder, sent, by), ({ actor, reason }) => ({ kind: "block", actor, reason })),
-    unblock: async (taskId: string, sent: unknown, by: Principal = null): Promise<TaskReport> =>
-      order(taskId, readOrder(PlainOrder, sent, by), ({ actor, reason }) => ({ kind: "unblock", actor, reason })),
+    cancel: ordersBy("cancel"),
+    block: ordersBy("block"),
+    unblock: ordersBy("unblock"),
     async reassign(taskId: string, sent: unknown, by: Principal = null): Promise<TaskReport> {
       const request = readOrder(TaskOrder, sent, by);
-      refuseUnknownAgent(request.to);
-      return order(taskId, request, ({ actor, reason, to }) => ({ kind: "reassign", actor, reason, to: to ?? null }));
+      const { actor, reason, to = null } = request;
+      if (to !== null) roster.mustFind(to);
+      return order(taskId, request, { kind: "reassign", actor, reason, to });
     },
-    /** What failed or was cancelled is tried again. */
     async retry(taskId: string, sent: unknown, by: Principal = null): Promise<TaskReport> {
       const request = readOrder(PlainOrder, sent, by);
       const moment = engine.begin();

@@ -9,20 +9,18 @@ import {
   takenMeanwhile,
   workerOf,
 } from "@rouse/core";
-import type { Roster } from "../agents/roster.ts";
 import type { Engine } from "../engine/engine.ts";
-
-interface WorkerParts {
-  readonly roster: Roster;
-  readonly find: (taskId: string) => TaskRecord | undefined;
-  readonly heldBy: (agentId: string) => readonly string[];
-  readonly post: Engine["post"];
-}
+import type { SharedServices } from "../shared-services.ts";
 
 type TaskNews = Extract<Signal, { kind: "task-taken" | "assigned" }>;
 
-/** What tasks mean for those who work on them, told as soon as it changes: what is theirs, and what is no longer. */
-export function tellWorkers({ roster, find, heldBy, post }: WorkerParts) {
+/** Tells agents, as soon as it changes, which tasks are theirs and which no longer are. */
+export function tellWorkers(
+  roster: SharedServices["roster"],
+  find: (taskId: string) => TaskRecord | undefined,
+  heldBy: (agentId: string) => readonly string[],
+  post: Engine["post"],
+) {
   const tellAgent = (agentId: string, signal: TaskNews): void => post("agent", agentId, signal);
 
   function isWorkOf(agentId: string, taskId: string): boolean {
@@ -30,11 +28,11 @@ export function tellWorkers({ roster, find, heldBy, post }: WorkerParts) {
     return task !== undefined && workerOf(task) === agentId;
   }
 
-  /** Its own word, or what it holds. */
-  const isKnownWork = ({ agentId, task: { id: taskId, claimed: taskClaimed } }: AgentRecord): boolean =>
-    taskId !== null && (!taskClaimed || isWorkOf(agentId, taskId));
+  /** The agent names the task itself, or holds it. */
+  const isKnownWork = ({ agentId, task: { id, claimed } }: AgentRecord): boolean =>
+    id !== null && (!claimed || isWorkOf(agentId, id));
 
-  /** Whoever holds something and is not known to work on anything works on that. */
+  /** An agent that holds a task and is not known to work on any works on that one. */
   function remindOfClaim(agentId: string): void {
     const record = roster.find(agentId)?.record;
     if (record === undefined || isKnownWork(record)) return;
@@ -51,7 +49,7 @@ export function tellWorkers({ roster, find, heldBy, post }: WorkerParts) {
   return {
     isWorkOf,
     remindOfClaim,
-    /** Who claimed it is judged by it, and given back to it: of those who work through a queue nobody else says what they work on. */
+    /** An agent is judged by the task it claimed and brought back for it: one that works through a queue does not name it itself. */
     noteTurn(before: TaskRecord, after: TaskRecord): void {
       const taken = takenFrom(before, after);
       if (taken !== null) tellTaken(taken.agentId, taken.task);
@@ -64,7 +62,7 @@ export function tellWorkers({ roster, find, heldBy, post }: WorkerParts) {
       }
       if (is !== null) tellAgent(is, { kind: "assigned", taskId, claim: "held" });
     },
-    /** Its task may have become somebody else's while it was down. */
+    /** Another agent may have got its task while it was down. */
     tellOfLoss({ agentId, task: { id: taskId } }: AgentRecord): void {
       const task = taskId === null ? undefined : find(taskId);
       const taken = task === undefined ? null : takenMeanwhile(task, agentId);

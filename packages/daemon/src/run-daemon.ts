@@ -40,14 +40,14 @@ export interface DaemonOptions {
   readonly logFile?: LogFile | undefined;
 }
 
-export interface LogFile {
+interface LogFile {
   readonly path: string;
   readonly maxBytes: number;
   readonly keep: number;
 }
 
 /** The hands the daemon is given; only main.ts knows which they are. */
-export interface Adapters {
+interface Adapters {
   openStore(folder: string): Promise<Store>;
   alerts(log: Log): Alerts;
   holders(home: HolderHome, log: Log): Holders;

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
-export interface ConnectionBounds {
+interface ConnectionBounds {
   /** Of all kinds. What is left of the open files is for the database, holders and logs. */
   readonly all: number;
   /** Those on which no right token has come yet. More than can be accepted at once, or agents that come back together would push each other out. */

@@ -25,7 +25,7 @@ const leastCounted = 16 * 1024;
 
 const tooLarge = `at most ${largestBody / mebibyte} MiB in one request, and ${stateLimits.bytes / mebibyte} MiB for a state; keep large data in the workspace, and in the state only what refers to it`;
 
-export interface CheckpointParts extends Pick<WhoMayParts, "noteRefusedSpeaker"> {
+interface CheckpointParts extends Pick<WhoMayParts, "noteRefusedSpeaker"> {
   readonly checkpoints: Pick<Checkpoints, "save" | "list" | "show" | "verify" | "noteRefused">;
   readonly holdsTask: HoldsTask;
 }

@@ -58,9 +58,9 @@ export interface Escalations
   howItEnded(id: string): Promise<EscalationEnding | null>;
 }
 
-export type BadSignature = Exclude<WebhookVerdict, "right">;
+type BadSignature = Exclude<WebhookVerdict, "right">;
 
-export interface EscalationDoor {
+interface EscalationDoor {
   /** What decisions that carry a signature are checked with. */
   readonly secret: string;
   readonly now: () => EpochMs;

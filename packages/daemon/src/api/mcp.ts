@@ -5,7 +5,7 @@ import { type EpochMs, JsonRpc } from "@rouse/contract";
 import type { McpOverHttp } from "../mcp/serve-http.ts";
 import { type Answers, type Route, readersAnd, route } from "./route.ts";
 
-export interface McpParts {
+interface McpParts {
   /** Where requests come in, guard and all: a tool's own questions come in there as well. */
   readonly door: () => RequestListener;
   readonly now: () => EpochMs;

@@ -49,7 +49,7 @@ export const problemType = "application/problem+json";
 
 export const statusOf = (fault: Fault): number => statuses[fault.code];
 
-export function toProblem(fault: Fault): Problem {
+function toProblem(fault: Fault): Problem {
   const { code, message, retryable } = fault;
   const title = code.replaceAll("-", " ");
   return { type: `urn:rouse:problem:${code}`, title, status: statusOf(fault), detail: message, code, retryable };

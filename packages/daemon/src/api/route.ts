@@ -40,7 +40,7 @@ export interface Who {
  * What an agent's own token reaches. `any`: what it names is compared where it is read. `fleet`: its policy lets it see others. `itself`: the agent in the path
  * is its own. `seen`: or one that it may see. `its-task`: the task in the path is the one its token names, if it names one. `queue`: its token names no task.
  */
-export type Reach = "any" | "fleet" | "itself" | "seen" | "its-task" | "queue";
+type Reach = "any" | "fleet" | "itself" | "seen" | "its-task" | "queue";
 
 export const owner: Who = { roles: ["owner"] };
 export const deciders: Who = { roles: ["owner", "orchestrator"] };
@@ -48,7 +48,7 @@ export const readers: Who = { roles: ["owner", "orchestrator", "viewer"] };
 export const ownerAnd = (agent: Reach): Who => ({ ...owner, agent });
 export const readersAnd = (agent: Reach): Who => ({ ...readers, agent });
 
-export interface RequestShape<Q extends Params, B> {
+interface RequestShape<Q extends Params, B> {
   readonly query?: Q;
   /** What is sent. `run` gets it parsed; where `read` is `inside`, as it was sent, because the room it goes to parses it for other callers as well. */
   readonly body?: z.ZodType<B>;

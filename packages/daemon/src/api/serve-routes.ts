@@ -24,7 +24,7 @@ import {
 } from "./route.ts";
 import { refuseSpeaker, type WhoMayParts } from "./who-may.ts";
 
-export interface ServeParts extends WhoMayParts {
+interface ServeParts extends WhoMayParts {
   /** Who made a request; the guard has seen to it. */
   readonly speakerOf: (request: IncomingMessage) => Speaker;
   readonly log: Pick<Log, "error">;

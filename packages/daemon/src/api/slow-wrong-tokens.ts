@@ -25,7 +25,7 @@ export type Treatment =
   | { readonly kind: "too-many" };
 
 /** Whoever is on this machine may ask from any of its own addresses, of which there are 16 million: they are one caller. */
-export function callerOf(address: string): string {
+function callerOf(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, "");
   return plain === "::1" || plain.startsWith("127.") ? "this machine" : plain;
 }

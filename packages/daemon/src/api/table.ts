@@ -13,7 +13,7 @@ import type { Route } from "./route.ts";
 import { stepRoutes } from "./steps.ts";
 import { recoveryRoutes, taskRoutes } from "./tasks.ts";
 
-export interface TableOptions {
+interface TableOptions {
   readonly version: string;
   /** What signed decisions of the orchestrator are checked with. */
   readonly secret: string;

@@ -35,7 +35,7 @@ import {
 } from "./route.ts";
 import { refuseOverreach, type WhoMayParts } from "./who-may.ts";
 
-export interface TaskParts extends Pick<WhoMayParts, "noteRefusedSpeaker"> {
+interface TaskParts extends Pick<WhoMayParts, "noteRefusedSpeaker"> {
   readonly service: TaskService;
 }
 

@@ -14,7 +14,7 @@ export interface WhoMayParts {
 }
 
 /** What was asked for, as the router found it: only the router knows which spellings of a path are the same. */
-export interface Asked {
+interface Asked {
   readonly method: string;
   /** As it was sent, without the query. */
   readonly path: string;
@@ -24,7 +24,7 @@ export interface Asked {
   readonly id: string;
 }
 
-export const mayAsk = ({ who }: Route, role: TokenRole): boolean =>
+const mayAsk = ({ who }: Route, role: TokenRole): boolean =>
   role === "agent" ? who.agent !== undefined : who.roles.includes(role);
 
 /** A fault when this speaker may not ask for this; it is noted. */
@@ -54,7 +54,7 @@ export function refuseAgent(
 }
 
 /** What of a request is not for an agent's own token, going by the path. What a body says is compared where it is read. */
-export function findTrespass(
+function findTrespass(
   agent: AgentSpeaker,
   { method, path, route, id }: Asked,
   maySee: WhoMayParts["maySee"],

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import {
-  type Checkpoint,
   type CheckpointCheck,
   type CheckpointFlaw,
   CheckpointHead,
@@ -12,7 +11,7 @@ import type { CheckpointLink } from "@rouse/core";
 import type { States } from "../ports/states.ts";
 import type { SavedCheckpoint, SavedHead, Store } from "../ports/store.ts";
 
-export interface CheckParts {
+interface CheckParts {
   readonly store: Pick<Store, "findCheckpoint">;
   readonly states: Pick<States, "get">;
 }
@@ -22,49 +21,37 @@ export interface CheckedCheckpoint extends CheckpointLink {
   readonly state: string | null;
 }
 
-type FoundState =
-  | { readonly kind: "found"; readonly state: string }
-  | { readonly kind: "forgotten" }
-  | { readonly kind: "flawed"; readonly flaw: CheckpointFlaw };
-
-/** By itself: its head and its state, not the ones before it. States are read one by one, so that many never lie in memory at once. */
-export async function checkAlone(parts: CheckParts, saved: SavedHead): Promise<CheckedCheckpoint> {
-  const { checkpoint, flaws } = readHead(saved);
-  if (checkpoint === null || flaws.length > 0) return { checkpoint, flaws, state: null };
-  const found = await findState(parts, checkpoint);
-  if (found.kind === "forgotten") return { checkpoint, flaws: [], state: null };
-  if (found.kind === "flawed") return { checkpoint, flaws: [found.flaw], state: null };
-  const isRight = sha256(found.state) === checkpoint.stateHash;
-  return isRight
-    ? { checkpoint, flaws: [], state: found.state }
-    : { checkpoint, flaws: ["state-changed"], state: null };
-}
-
-/** Right by itself, but nobody can go on with it. */
-export const isForgotten = ({ checkpoint, flaws, state }: CheckedCheckpoint): boolean =>
-  checkpoint !== null && flaws.length === 0 && state === null;
-
-/** Where a state should be, one that was forgotten is missing. */
-export const missForgotten = (checked: CheckedCheckpoint): CheckedCheckpoint =>
-  isForgotten(checked) ? { ...checked, flaws: ["state-missing"] } : checked;
-
-/** A file that the disk does not give out is not known to be gone, but it is of no use either. */
-async function findState({ store, states }: CheckParts, { id, stateHash }: Checkpoint): Promise<FoundState> {
+/** Checks one by itself: its head and its state, not the ones before it. One state at a time is in memory. */
+export async function checkAlone({ store, states }: CheckParts, head: SavedHead): Promise<CheckedCheckpoint> {
+  const { checkpoint, flaws } = readHead(head);
+  const withoutState = (flaws: readonly CheckpointFlaw[]): CheckedCheckpoint => ({ checkpoint, flaws, state: null });
+  if (checkpoint === null || flaws.length > 0) return withoutState(flaws);
+  const { id, stateHash } = checkpoint;
   const saved = await store.findCheckpoint(id);
-  if (saved === null) return { kind: "flawed", flaw: "state-missing" };
-  if (saved.stateForgotten) return { kind: "forgotten" };
+  if (saved === null) return withoutState(["state-missing"]);
+  if (saved.stateForgotten) return withoutState([]);
   try {
     const state = saved.state ?? (await states.get(stateHash));
-    if (state !== null) return { kind: "found", state };
-    // It may have been forgotten just now.
+    if (state !== null)
+      return sha256(state) === stateHash ? { checkpoint, flaws, state } : withoutState(["state-changed"]);
+    // The state may have been forgotten just now.
     const isForgotten = (await store.findCheckpoint(id))?.stateForgotten ?? false;
-    return isForgotten ? { kind: "forgotten" } : { kind: "flawed", flaw: "state-missing" };
+    return withoutState(isForgotten ? [] : ["state-missing"]);
   } catch {
-    return { kind: "flawed", flaw: "unreadable" };
+    // A file that the disk refuses may still be there, but nobody can use it.
+    return withoutState(["unreadable"]);
   }
 }
 
-/** What is wrong with the one it goes on from. `known`: the flaws of those that were looked at already. */
+/** A checkpoint without a flaw whose state was forgotten. */
+export const isForgotten = ({ checkpoint, flaws, state }: CheckedCheckpoint): boolean =>
+  checkpoint !== null && flaws.length === 0 && state === null;
+
+/** Counts a forgotten state as missing, where one should be. */
+export const missForgotten = (checked: CheckedCheckpoint): CheckedCheckpoint =>
+  isForgotten(checked) ? { ...checked, flaws: ["state-missing"] } : checked;
+
+/** What is wrong with the parent of a checkpoint. `known`: the flaws of those that were checked already. */
 export async function checkParent(
   parts: CheckParts,
   { checkpoint }: CheckpointLink,
@@ -83,8 +70,8 @@ async function flawsOf(parts: CheckParts, id: string, taskId: string): Promise<r
 }
 
 /**
- * All of a chain, newest first as it is given. A flaw is passed on to every one that goes on from it. Only the oldest states are ever forgotten: one
- * that is newer than a state that is there was taken away.
+ * Checks a whole chain, given and returned newest first. A flaw is passed on to every checkpoint that goes on from it. Only the
+ * oldest states are ever forgotten, so a missing state that is newer than a kept one was taken away.
  */
 export async function checkChain(parts: CheckParts, chain: readonly SavedHead[]): Promise<CheckpointCheck[]> {
   const known = new Map<string, readonly CheckpointFlaw[]>();
@@ -107,19 +94,14 @@ const headLimits = { values: 100, depth: 5 };
 
 export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/** The id of a checkpoint is the hash of its head, and the head has the hash of its state and the id of the one before: whatever is changed shows. */
+/** The id is the hash of the head, and the head holds the hash of the state and the id of the parent: every change shows. */
 export function sealHead(head: CheckpointHead, time: EpochMs, state: string | null): SavedCheckpoint {
   const text = canonicalJson(head, headLimits);
   return { id: sha256(text), taskId: head.taskId, number: head.number, time, head: text, state };
 }
 
-/** A checkpoint as far as its row goes: its head, where it can be read, and whether it is the head that was sealed. */
-export interface ReadHead {
-  readonly checkpoint: Checkpoint | null;
-  readonly flaws: readonly CheckpointFlaw[];
-}
-
-export function readHead(saved: SavedHead): ReadHead {
+/** The head of a checkpoint, where it can be read, and whether it is the one that was sealed. */
+export function readHead(saved: SavedHead): CheckpointLink {
   const parsed = CheckpointHead.safeParse(parse(saved.head));
   if (!parsed.success) return { checkpoint: null, flaws: ["unreadable"] };
   const head = parsed.data;

@@ -28,9 +28,9 @@ export interface CheckpointParts {
   readonly commits: Pick<GroupCommit, "draft" | "saved" | "schedule" | "refuseWhileDown">;
   readonly readClock: () => Moment;
   readonly saveEvents: (events: readonly RouseEvent[], time: EpochMs, agentId: string | null) => void;
-  /** Throws the `Fault` to refuse with: the task is not known or over, or the life that speaks is. */
+  /** Throws a `Fault` when the task is over or another agent's, or the life that speaks is over. */
   readonly admit: (taskId: string, speaker: CheckpointSpeaker) => void;
-  /** Saves the working tree of an agent. `null`: there is none that can be saved. Rejects with a `Fault` when it could not be. */
+  /** Saves the working tree of an agent. `null`: its folder has none. Rejects with a `Fault` when it cannot be saved. */
   readonly takeSnapshot: (
     agentId: string,
     incarnation: number | null,
@@ -38,19 +38,19 @@ export interface CheckpointParts {
   ) => Promise<WorkspaceSnapshot | null>;
   /** The checkpoint that the task's record names as its newest; `null` when it names none. */
   readonly newestOf: (taskId: string) => string | null;
-  /** What becomes true with a checkpoint is saved with it, or not at all. */
+  /** Adds to the same commit what follows from the checkpoint. */
   readonly alsoInCommit: (checkpoint: Checkpoint, moment: Moment) => void;
 }
 
 export interface SavedAnswer {
   readonly checkpoint: Checkpoint;
-  /** False: the same was saved before, and asking again was harmless. */
+  /** False: the same was saved before. */
   readonly isNew: boolean;
 }
 
-/** So many of the newest are compared with what is to be saved. */
+/** How many of the newest are compared with the one to save. */
 const compared = 5;
-/** So many of one task wait at most, until those before them are saved. */
+/** How many of one task may wait until those before them are saved. */
 const mostWaiting = 100;
 /** Refusals that are events. */
 const toldRefusals: ReadonlySet<FaultCode> = new Set<FaultCode>([
@@ -59,7 +59,7 @@ const toldRefusals: ReadonlySet<FaultCode> = new Set<FaultCode>([
   "body-too-large",
 ]);
 
-/** The chains of checkpoints: saves, shows, verifies, and finds the way back. */
+/** The chains of checkpoints: saves, shows and verifies them, and finds the one that a recovery begins with. */
 export function keepCheckpoints(parts: CheckpointParts) {
   const { store, states, commits, readClock } = parts;
   const inTurn = serializeByKey();
@@ -67,11 +67,11 @@ export function keepCheckpoints(parts: CheckpointParts) {
     mostWaiting,
     (taskId) => `${mostWaiting} checkpoints of task ${taskId} wait to be saved; send it again in a moment`,
   );
-  /** What is in a commit that is not known to have succeeded. Refused ones are tried again, so they are part of the chain. */
+  /** Checkpoints in a commit that has not succeeded yet. Commits are tried again, so they are part of the chain. */
   const awaited = new Map<string, SavedCheckpoint[]>();
   const countRefusals = countRarely(1000);
 
-  /** Saves one, after whatever is being saved for the same task. Answers once it is on the disk. */
+  /** Saves one, after those of the same task that are being saved. Answers once it is on the disk. */
   async function save(taskId: string, sent: unknown, speaker: CheckpointSpeaker): Promise<SavedAnswer> {
     refuseName(taskId);
     try {
@@ -98,7 +98,7 @@ export function keepCheckpoints(parts: CheckpointParts) {
     return wanted.state.inFile ? inTurn(stateKey(wanted.state.hash), link) : link();
   }
 
-  /** Newest first, those included that are on their way. */
+  /** Newest first, with those that are not committed yet. */
   async function readNewest(taskId: string): Promise<readonly SavedHead[]> {
     const saved = await store.readCheckpoints(taskId, compared);
     const coming = (awaited.get(taskId) ?? []).filter(({ number }) => number > (saved[0]?.number ?? 0));
@@ -125,7 +125,7 @@ export function keepCheckpoints(parts: CheckpointParts) {
     );
   }
 
-  /** Nothing acts and nobody is answered before it is saved: first the state, then what refers to it. */
+  /** First the state is saved, then what refers to it, then the answer is given. */
   async function commit(wanted: WantedCheckpoint, number: number, parent: string | null): Promise<SavedAnswer> {
     const { taskId, state } = wanted;
     const workspace = await takeWorkspace(wanted, number);
@@ -156,7 +156,7 @@ export function keepCheckpoints(parts: CheckpointParts) {
     return parts.takeSnapshot(agentId, incarnation, `${taskId}/${number}/${readClock().time}`);
   }
 
-  /** The same once more, by somebody who did not hear the answer: it may be on its way still, and a file that was damaged is written again. */
+  /** The same sent again, because the answer was lost: its commit may not be done, and a damaged file is written again. */
   async function repeat(twin: Checkpoint, { state }: WantedCheckpoint): Promise<SavedAnswer> {
     if (state.inFile) await inTurn(stateKey(state.hash), () => states.put(state.hash, state.text));
     const { taskId, id } = twin;
@@ -164,7 +164,7 @@ export function keepCheckpoints(parts: CheckpointParts) {
     return { checkpoint: twin, isNew: false };
   }
 
-  /** The same content after the same checkpoint, whole: then there is nothing to save. */
+  /** An undamaged checkpoint with the same content and parent: then there is nothing to save. */
   async function findTwin(known: readonly SavedHead[], wanted: WantedCheckpoint): Promise<Checkpoint | null> {
     for (const [place, saved] of known.entries()) {
       const { checkpoint, flaws } = readHead(saved);
@@ -175,7 +175,7 @@ export function keepCheckpoints(parts: CheckpointParts) {
     return null;
   }
 
-  /** The state in its row is right. One that lies in a file is written again; one that is on its way cannot be damaged. */
+  /** Whether the state in its row is right. A state in a file is written again anyway. */
   async function isWhole({ id, stateHash }: Checkpoint): Promise<boolean> {
     const saved = await store.findCheckpoint(id);
     if (saved === null || saved.state === null) return !saved?.stateForgotten;
@@ -189,7 +189,7 @@ export function keepCheckpoints(parts: CheckpointParts) {
     commits.schedule();
   }
 
-  /** While one is on its way, its task names it already. */
+  /** A checkpoint that is not committed yet is named by its task already. */
   const newestOf = (taskId: string): string | null => (awaited.has(taskId) ? null : parts.newestOf(taskId));
 
   const isAwaited = (stateHash: string): boolean =>
@@ -201,7 +201,7 @@ export function keepCheckpoints(parts: CheckpointParts) {
   return {
     ...recallCheckpoints({ store, states, newestOf }),
     save,
-    /** A request that was refused before it got here. */
+    /** Notes a request that was refused before it got here. */
     noteRefused,
     /** Removes some of the state files that nobody needs. True while there is more to do. */
     forget: forgetStates(forgetting),
@@ -218,7 +218,7 @@ function headOf(
   return { taskId, number, step, stepName, agentId, incarnation, parent, stateHash, stateBytes, workspace, time };
 }
 
-/** Whoever goes back says from where: otherwise an agent that forgot its place would bury what is done. */
+/** To go back, `parent` must be named: otherwise an agent that lost its place would hide steps that are done. */
 function refuseStepBack(newest: SavedHead | undefined, step: number): void {
   if (newest === undefined) return;
   const { checkpoint, flaws } = readHead(newest);
@@ -229,7 +229,7 @@ function refuseStepBack(newest: SavedHead | undefined, step: number): void {
   );
 }
 
-/** Whether a working tree is the same nobody knows, and what was done since must not be missed: with one, it is always a new checkpoint. */
+/** A request with a working tree is always a new checkpoint, because files may have changed since. */
 const isSame = (checkpoint: Checkpoint, wanted: WantedCheckpoint): boolean =>
   checkpoint.step === wanted.step &&
   checkpoint.stepName === wanted.stepName &&

@@ -1,27 +1,26 @@
 import { CheckpointRequest, canonicalJson, describeIssues, Fault, printable, stateLimits } from "@rouse/contract";
 import { sha256 } from "./check-checkpoints.ts";
 
-/** Who saves, as far as their token says it. */
+/** Who saves, by the token of the request. */
 export interface CheckpointSpeaker {
   readonly agentId: string | null;
   readonly incarnation: number | null;
 }
 
-/** What somebody wants saved, checked. */
+/** A request to save a checkpoint, parsed. */
 export interface WantedCheckpoint extends CheckpointSpeaker {
   readonly taskId: string;
   readonly step: number;
   readonly stepName: string;
-  /** `undefined`: whatever is the newest. */
+  /** `undefined`: the newest. */
   readonly parent: string | null | undefined;
   readonly workspace: CheckpointRequest["workspace"];
   readonly state: { readonly text: string; readonly hash: string; readonly bytes: number; readonly inFile: boolean };
 }
 
-/** Larger states would make every look at a chain slow; they go into files. */
+/** Larger states go into files: they would slow down every read of a chain. */
 const mostInline = 64 * 1024;
 
-/** The edge: after it, nothing is unchecked. */
 export function readCheckpoint(taskId: string, sent: unknown, speaker: CheckpointSpeaker): WantedCheckpoint {
   const parsed = CheckpointRequest.safeParse(sent);
   if (!parsed.success)

@@ -6,10 +6,10 @@ import {
   Id,
   type RecoveryContext,
 } from "@rouse/contract";
-import { type CheckpointLink, chooseCheckpoint, isUsable } from "@rouse/core";
+import { chooseCheckpoint, isUsable } from "@rouse/core";
 import { serializeByKey } from "../engine/serialize-by-key.ts";
 import type { States } from "../ports/states.ts";
-import type { Store } from "../ports/store.ts";
+import type { SavedHead, Store } from "../ports/store.ts";
 import {
   type CheckedCheckpoint,
   checkAlone,
@@ -22,17 +22,17 @@ import {
 import { statesKept } from "./forget-states.ts";
 
 const mostVerified = 1000;
-/** Nearly always the newest is right: only when it is not, further ones are read, and not without end. */
+/** The newest is nearly always right: only when it is not, more are read, up to 200. */
 const looks = [1, 10, 50, 200];
 
-export interface RecallParts {
+interface RecallParts {
   readonly store: Pick<Store, "readCheckpoints" | "findCheckpoint">;
   readonly states: Pick<States, "get">;
-  /** The newest checkpoint of a task that is certainly on the disk, by what else is known of the task. `null`: none is known. */
+  /** The newest checkpoint that the task's record names. `null`: none, or one that is not committed yet. */
   readonly newestOf: (taskId: string) => string | null;
 }
 
-/** What a replacement goes on with; where its state is written down is decided by whoever starts it. */
+/** What a replacement goes on with. The holders decide where its state is written. */
 export interface WayBack {
   readonly context: Omit<RecoveryContext, "stateFile">;
   /** Canonical JSON; `null` when the task starts over. */
@@ -42,10 +42,10 @@ export interface WayBack {
 export function recallCheckpoints(parts: RecallParts) {
   const { store, newestOf } = parts;
   const inTurn = serializeByKey();
-  /** Verdicts that were asked for and are not begun: whoever asks meanwhile gets the same. */
+  /** Verdicts that wait for their turn, by task: a second caller gets the same. */
   const asked = new Map<string, Promise<CheckpointVerdict>>();
 
-  /** Newest first; one whose head cannot be read is found by `verify` only. */
+  /** Newest first. A checkpoint whose head cannot be read is shown by `verify` only. */
   async function list(taskId: string, limit: number, before?: number): Promise<CheckpointList> {
     refuseName(taskId);
     const saved = await store.readCheckpoints(taskId, limit + 1, before);
@@ -54,7 +54,7 @@ export function recallCheckpoints(parts: RecallParts) {
     return { taskId, checkpoints: page.flatMap((one) => readHead(one).checkpoint ?? []), next };
   }
 
-  /** One checkpoint and its state as canonical JSON. One that is not what was saved is not given out. */
+  /** One checkpoint and its state as canonical JSON. A damaged one is refused. */
   async function show(id: string): Promise<{ readonly checkpoint: Checkpoint; readonly state: string }> {
     const saved = await store.findCheckpoint(id);
     if (saved === null) throw new Fault("checkpoint-unknown", "there is no checkpoint of that id");
@@ -68,7 +68,7 @@ export function recallCheckpoints(parts: RecallParts) {
     );
   }
 
-  /** One at a time: each reads up to a thousand states. */
+  /** One verdict at a time, because each reads up to a thousand states. */
   async function verify(taskId: string): Promise<CheckpointVerdict> {
     refuseName(taskId);
     const verdict = asked.get(taskId) ?? inTurn("verdict", () => judge(taskId));
@@ -81,25 +81,18 @@ export function recallCheckpoints(parts: RecallParts) {
     const newest = newestOf(taskId);
     const saved = await store.readCheckpoints(taskId, mostVerified + 1);
     const more = saved.length > mostVerified;
-    const missing = await findMissing(newest, saved[0]);
-    const unknown = { number: null, step: null, stepName: null, time: null };
-    const checks = [
-      ...missing.map(({ id, flaws }) => ({ id, ...unknown, flaws: [...flaws] })),
-      ...(await checkChain(parts, saved.slice(0, mostVerified))),
-    ];
+    const id = await findMissing(newest, saved[0]);
+    const checks = await checkChain(parts, saved.slice(0, mostVerified));
+    if (id !== null) checks.unshift({ id, number: null, step: null, stepName: null, time: null, flaws: ["missing"] });
     return { taskId, sound: checks.every(({ flaws }) => flaws.length === 0), checks, more };
   }
 
-  /** The newest is the only one that no other goes on from: that it is gone shows by what else knows of it. */
-  async function findMissing(
-    newest: string | null,
-    found: { readonly id: string } | undefined,
-  ): Promise<(CheckpointLink & { readonly id: string })[]> {
-    if (newest === null || newest === found?.id || (await store.findCheckpoint(newest)) !== null) return [];
-    return [{ id: newest, checkpoint: null, flaws: ["missing"] }];
+  /** The id of the newest checkpoint if it is gone. No other checkpoint names it, so that shows by the task's record only. */
+  async function findMissing(newest: string | null, found: SavedHead | undefined): Promise<string | null> {
+    return newest === found?.id || newest === null || (await store.findCheckpoint(newest)) !== null ? null : newest;
   }
 
-  /** From where a task goes on. */
+  /** What a recovery of the task begins with. */
   async function contextFor(
     taskId: string | null,
     why: { readonly reason: string; readonly attempt: number },
@@ -111,14 +104,15 @@ export function recallCheckpoints(parts: RecallParts) {
     return { context: { taskId, checkpoint: id, step, stepName, ...why, lost, workspace }, state };
   }
 
-  /** From the newest on until one is right. */
+  /** Reads from the newest on until one is usable. */
   async function lookBack(taskId: string): Promise<{ links: CheckedCheckpoint[]; olderUnread: boolean }> {
     const newest = newestOf(taskId);
     const links: CheckedCheckpoint[] = [];
     let looked = 0;
     for (const limit of looks) {
       const saved = await store.readCheckpoints(taskId, limit);
-      if (looked === 0) for (const one of await findMissing(newest, saved[0])) links.push({ ...one, state: null });
+      if (looked === 0 && (await findMissing(newest, saved[0])) !== null)
+        links.push({ checkpoint: null, flaws: ["missing"], state: null });
       for (const one of saved.slice(looked)) {
         looked += 1;
         const link = missForgotten(await checkAlone(parts, one));

@@ -18,51 +18,48 @@ import {
 } from "@rouse/contract";
 import { type AgentRecord, restartsAllowed, type TerminalFacts } from "@rouse/core";
 import { describeAgent } from "../agents/describe-agent.ts";
-import { hintsFor } from "./remediation-hints.ts";
+import { hintsFor, howToAnswer } from "./remediation-hints.ts";
 
-/** How many of an agent's last events are told. */
+/** How many of an agent's last events a notice holds. */
 export const eventsInNotice = 20;
 
-export interface NoticeParts extends OptionParts {
+interface NoticeParts {
+  readonly report: EscalationReport;
+  readonly record: AgentRecord;
+  readonly policy: Policy;
   /** What the policy was made from. */
   readonly settings: Settings;
+  /** The newest checkpoint of its task, when it can be read. */
+  readonly checkpoint: Pick<Checkpoint, "id" | "step" | "stepName" | "time"> | null;
+  readonly now: MonoMs;
   /** In any order. */
   readonly lastEvents: readonly SavedEvent[];
   readonly toWall: (at: MonoMs) => EpochMs;
 }
 
-/** The question with all that whoever answers it may want to know. What an agent wrote stays in fields of its own. */
+/** A question with all that helps to answer it. What an agent wrote stays in fields of its own. */
 export function writeNotice(parts: NoticeParts): EscalationNotice {
-  return { ...parts.report, context: describeContext(parts) };
-}
-
-function describeContext(parts: NoticeParts): EscalationContext {
   const { report, record, policy, settings, lastEvents, now, toWall } = parts;
   const { findings } = describeAgent(record, now, toWall, policy);
   const gravestFirst = findings
     .filter(({ level }) => level !== "note")
-    .toSorted((a, b) => gravity(b.level) - gravity(a.level));
-  return {
+    .toSorted((a, b) => gravity(b.level) - gravity(a.level))
+    .map(({ kind }) => kind);
+  const context: EscalationContext = {
     traceIds: traceIdsOf(report, record),
     findings,
     lastEvents: lastEvents.toSorted((a, b) => a.id - b.id).slice(-eventsInNotice),
     config: snapshotOf(policy, settings),
     recovery: describeOptions(parts),
-    hints: hintsFor(
-      report,
-      gravestFirst.map(({ kind }) => kind),
-      record.seen.terminal !== null,
-    ),
-    answer: {
-      path: `/api/v1/escalations/${encodeURIComponent(report.id)}/decision`,
-      command: `rouse escalations decide ${report.id} DECISION`,
-    },
+    hints: hintsFor(report, gravestFirst, record.seen.terminal !== null),
+    answer: howToAnswer(report),
   };
+  return { ...report, context };
 }
 
 const gravity = (level: FindingLevel): number => findingLevels.indexOf(level);
 
-/** Named, because the numbers of incidents and of lives look alike. */
+/** Each id with its kind, because the numbers of incidents and of incarnations look alike. */
 const traceIdsOf = (
   report: EscalationReport,
   { agentId, life: { incarnation }, identity: { lineage }, task: { id: taskId } }: AgentRecord,
@@ -74,7 +71,7 @@ const traceIdsOf = (
   ...(taskId === null ? [] : [`task:${taskId}`]),
 ];
 
-/** Part by part: the address of a webhook is often a secret, and what is added to the settings later may be one too. */
+/** Names each part: the address of a webhook is often a secret, and a setting that is added later may be one too. */
 export function snapshotOf(policy: Policy, settings: Settings): ConfigSnapshot {
   const { patterns: _, ...terminal } = settings.terminal;
   return {
@@ -96,35 +93,18 @@ export function snapshotOf(policy: Policy, settings: Settings): ConfigSnapshot {
   };
 }
 
-export interface OptionParts {
-  readonly report: EscalationReport;
-  readonly record: AgentRecord;
-  readonly policy: Policy;
-  /** The newest checkpoint of its task, when it can be read. */
-  readonly checkpoint: Pick<Checkpoint, "id" | "step" | "stepName" | "time"> | null;
-  readonly now: MonoMs;
-}
-
-/** The way back, and what the ladder would make of each decision if it came now. */
-export function describeOptions(parts: OptionParts): RecoveryOptions {
+/** What a recovery would begin with, and what the ladder would do after each decision if it came now. */
+function describeOptions(parts: NoticeParts): RecoveryOptions {
   const { report, record, policy, now } = parts;
-  const newest = parts.checkpoint;
-  const known =
-    record.task.checkpoint === null ? null : { id: record.task.checkpoint, step: null, stepName: null, time: null };
-  const checkpoint =
-    newest === null ? known : { id: newest.id, step: newest.step, stepName: newest.stepName, time: newest.time };
+  const { id = record.task.checkpoint, step = null, stepName = null, time = null } = parts.checkpoint ?? {};
+  const checkpoint = id === null ? null : { id, step, stepName, time };
+  const restarts = countSince(record.recovery.restarts, now - policy.restart.window);
   return {
     supervised: record.seen.terminal !== null,
     checkpoint,
     recoveriesLeft: recoveriesLeft(record, policy, now),
-    restartsLeft: Math.max(
-      0,
-      restartsAllowed(record, policy) - countSince(record.recovery.restarts, now - policy.restart.window),
-    ),
-    options: report.decisions.map((decision) => ({
-      decision,
-      effect: effectOf(decision, parts, checkpoint !== null),
-    })),
+    restartsLeft: Math.max(0, restartsAllowed(record, policy) - restarts),
+    options: report.decisions.map((decision) => ({ decision, effect: effectOf(decision, parts, checkpoint !== null) })),
   };
 }
 
@@ -132,23 +112,17 @@ const hour: DurationMs = 3_600_000;
 
 const countSince = (times: readonly MonoMs[], since: MonoMs): number => times.filter((at) => at > since).length;
 
-/** Counted as core counts: of the same task ever, without a task in the last hour; and of any in the last hour. */
-function recoveriesLeft(
-  { recovery: { attempts: recoveries }, task: { id: taskId } }: AgentRecord,
-  policy: Policy,
-  now: MonoMs,
-): number {
-  const ofTask = recoveries.filter((one) => one.taskId === taskId && (taskId !== null || one.at > now - hour)).length;
-  const ofHour = countSince(
-    recoveries.map(({ at }) => at),
-    now - hour,
-  );
-  return Math.max(0, Math.min(policy.recovery.maxPerTask - ofTask, policy.recovery.maxPerHour - ofHour));
+/** Counts as core does: those for the same task (without a task, of the last hour), and all of the last hour. */
+function recoveriesLeft({ recovery: { attempts }, task }: AgentRecord, policy: Policy, now: MonoMs): number {
+  const recent = attempts.filter(({ at }) => at > now - hour);
+  const ofTask = (task.id === null ? recent : attempts).filter(({ taskId }) => taskId === task.id);
+  const { maxPerTask, maxPerHour } = policy.recovery;
+  return Math.max(0, Math.min(maxPerTask - ofTask.length, maxPerHour - recent.length));
 }
 
 function effectOf(
   decision: EscalationDecision,
-  { report, record, policy }: OptionParts,
+  { report, record, policy }: NoticeParts,
   hasCheckpoint: boolean,
 ): DecisionEffect {
   const { terminal } = record.seen;
@@ -168,14 +142,14 @@ function effectOf(
   }
 }
 
-/** Asked for its own sake, about one that is not ill: once it is answered, there is nothing to wait for. */
+/** A question about an agent that is not ill: once it is answered, there is nothing to wait for. */
 const isMereQuestion = ({ reason }: EscalationReport, { health }: AgentRecord): boolean =>
   (health.state === "HEALTHY" || health.state === "DEGRADED") &&
   (reason === "ordered" || reason === "handoff-requested" || reason === "blocker-reported");
 
-/** A warning is enough where somebody decided; without any, the gate lets nobody be stopped. */
+/** An agent without so much as a warning is not stopped, even by a decision. */
 const isWell = ({ health }: AgentRecord): boolean => health.state === "HEALTHY";
 
-/** What of the kill gate does not pass by itself. */
+/** The conditions of the kill gate that do not change by waiting. */
 const mayStop = ({ attached, foreground, holder }: TerminalFacts, policy: Policy): boolean =>
   policy.mode === "act" && !policy.protected && !foreground && attached === 0 && holder === "here";

@@ -1,6 +1,6 @@
 import type { EscalationReason, EscalationReport, FindingKind, RemediationHint } from "@rouse/contract";
 
-/** AGENT and ESCALATION stand for ids, which are plain by their schema; nothing else ever gets into these texts. */
+/** AGENT and ESCALATION stand for ids, whose schema allows only plain characters; nothing else gets into these texts. */
 type Advice = readonly [text: string, command: string];
 
 const look = "rouse why AGENT";
@@ -97,7 +97,13 @@ const byFinding: Readonly<Record<FindingKind, Advice>> = {
   "stale-results": loop("it reads what it has read before"),
 };
 
-/** What a person could do about it: first why they are asked, then what was found, in the order it is given. */
+/** Where and how an escalation is answered. */
+export const howToAnswer = ({ id }: Pick<EscalationReport, "id">) => ({
+  path: `/api/v1/escalations/${encodeURIComponent(id)}/decision`,
+  command: `rouse escalations decide ${id} DECISION`,
+});
+
+/** What a person could do: first about the reason of the question, then about each finding, in the given order. */
 export function hintsFor(
   { id, agentId, reason }: Pick<EscalationReport, "id" | "agentId" | "reason">,
   findings: readonly FindingKind[],

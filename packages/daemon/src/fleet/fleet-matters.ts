@@ -15,7 +15,6 @@ import {
 import {
   type AgentRecord,
   beatRhythm,
-  type Escalation,
   type FleetDoings,
   type FleetIncident,
   type FleetIncidents,
@@ -34,11 +33,11 @@ import type { Config } from "../config/read-config.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
-import { hintsFor } from "../escalations/remediation-hints.ts";
+import { hintsFor, howToAnswer } from "../escalations/remediation-hints.ts";
 import type { Resumption } from "../ports/store.ts";
 
 const mark = "fleet";
-/** Names that a report lists; the rest is counted. */
+/** How many agents a report names; the rest is counted. */
 const mostNamed = 100;
 
 export const recallFleet = ({ marks }: Resumption, { now }: Moment, config: () => Config): FleetIncidents =>
@@ -49,11 +48,10 @@ export const recallFleet = ({ marks }: Resumption, { now }: Moment, config: () =
     () => config().selfCheck,
   );
 
-/** What holds for nobody in particular. */
-const nobody = { agentId: "", agentType: null, taskId: null };
-const policyOfAll = (config: Config) => config.policyFor(nobody);
+/** The policy without the overrides of any agent, type or task. */
+const policyOfAll = (config: Config) => config.policyFor({ agentId: "", agentType: null, taskId: null });
 
-/** How one agent stands, for the incidents of the fleet. */
+/** What the incidents of the fleet know of one agent. */
 export const standsSo = (record: AgentRecord): StandsSo => ({
   agentId: record.agentId,
   node: record.identity.node,
@@ -61,23 +59,18 @@ export const standsSo = (record: AgentRecord): StandsSo => ({
   needy: record.ladder.handedOver !== null && !isSettled(record.ladder.handedOver),
 });
 
-/** How one agent stands in the fleet. */
+/** What the watch for mass silence knows of one agent. */
 export function describeStanding(record: AgentRecord, policy: Policy): Standing {
   const { interval, ttl } = beatRhythm(record.work.activity, policy);
-  const quiet =
-    record.health.findings.length === 0
-      ? undefined
-      : record.health.findings.find((finding) => finding.kind === "missed-beats");
-  const gone =
-    isOver(record) ||
-    record.work.activity.kind === "FINISHED" ||
-    record.health.state === "UNRESPONSIVE" ||
-    record.health.state === "TERMINATED";
+  const { findings, state } = record.health;
+  const quiet = findings.find(({ kind }) => kind === "missed-beats");
+  const isGone =
+    isOver(record) || record.work.activity.kind === "FINISHED" || state === "UNRESPONSIVE" || state === "TERMINATED";
   return {
     agentId: record.agentId,
     node: record.identity.node,
-    // An agent that only its holder speaks for says nothing about the path that beats take.
-    watched: record.life.heard && !gone && (record.seen.terminal === null || record.beats.accepted > 0),
+    // An agent that only its holder reports of says nothing about the path that beats take.
+    watched: record.life.heard && !isGone && (record.seen.terminal === null || record.beats.accepted > 0),
     quietSince: quiet?.since ?? null,
     interval,
     ttl,
@@ -90,7 +83,7 @@ interface KeepingParts {
   readonly engine: Pick<Engine, "saveEvents" | "intend">;
 }
 
-/** Puts what is done about an incident of the fleet into the next commit, and the incident with it. */
+/** Puts an incident of the fleet into the next commit, with what is done about it. */
 export function keepFleetMatters({ incidents, commits, engine }: KeepingParts) {
   let saved = incidents.changes();
 
@@ -106,14 +99,14 @@ export function keepFleetMatters({ incidents, commits, engine }: KeepingParts) {
       for (const action of actions) engine.intend(action, time);
       if (events.length > 0 || actions.length > 0) save();
     },
-    /** Who joined and left since; not with each of them, because many come at once. */
+    /** Called once for all agents that joined or left since, because many do at once. */
     save,
   };
 }
 
 const decisions: readonly EscalationDecision[] = ["allow_more_time", "force_handoff", "terminate_and_recover"];
 
-/** The open question about an incident of the fleet, as whoever is to answer it sees it. */
+/** The open question about an incident of the fleet, as its reader sees it. */
 export function describeFleetQuestion(
   incident: FleetIncident,
   now: MonoMs,
@@ -136,7 +129,8 @@ export function describeFleetQuestion(
     openedAt: iso(question.openedAt),
     answerBy: iso(question.until),
     acknowledgeBy: null,
-    acknowledged: acknowledgementOf(question, iso),
+    acknowledged:
+      question.acknowledged === null ? null : { ...question.acknowledged, at: iso(question.acknowledged.at) },
     askedBefore: question.askedBefore,
     otherwise: "keep-and-ask-again",
     decisions: [...decisions],
@@ -145,10 +139,7 @@ export function describeFleetQuestion(
   };
 }
 
-const acknowledgementOf = ({ acknowledged }: Escalation, iso: (at: MonoMs) => string) =>
-  acknowledged === null ? null : { actor: acknowledged.actor, at: iso(acknowledged.at) };
-
-/** The same with what may help. Of many agents, what is known of each is found under its own name. */
+/** The same with what helps to answer. The details of each agent are found under its own name. */
 export function writeFleetNotice(
   report: EscalationReport,
   held: number,
@@ -158,9 +149,8 @@ export function writeFleetNotice(
   const effectOf = (decision: EscalationDecision): DecisionEffect => {
     if (decision === "allow_more_time") return "waits-longer";
     if (held === 0) return "handed-to-a-person";
-    if (report.reason === "mass-failure")
-      return decision === "force_handoff" ? "stays-ended" : "resumes-after-checkpoint";
-    return decision === "force_handoff" ? "told-and-stopped" : "resumes-after-checkpoint";
+    if (decision === "terminate_and_recover") return "resumes-after-checkpoint";
+    return report.reason === "mass-failure" ? "stays-ended" : "told-and-stopped";
   };
   return {
     ...report,
@@ -173,17 +163,14 @@ export function writeFleetNotice(
         ...{ supervised: held > 0, checkpoint: null, recoveriesLeft: 0, restartsLeft: 0 },
         options: decisions.map((decision) => ({ decision, effect: effectOf(decision) })),
       },
-      // What helps with the end of one names that one, and these are many.
+      // The hints about an agent that ended name that agent, and here are many.
       hints: hintsFor(report, report.reason === "mass-failure" ? [] : ["missed-beats"], held > 0),
-      answer: {
-        path: `/api/v1/escalations/${encodeURIComponent(report.id)}/decision`,
-        command: `rouse escalations decide ${report.id} DECISION`,
-      },
+      answer: howToAnswer(report),
     },
   };
 }
 
-/** For whoever asks how the monitor is. */
+/** The open incidents of the fleet, as the status of the monitor shows them. */
 export const describeFleetIncidents = (
   incidents: FleetIncidents,
   iso: (at: MonoMs) => string,
@@ -199,12 +186,12 @@ export interface Onlooker {
   readonly elsewhere: boolean;
 }
 
-/** Whether an agent may read the health of another, or, of `null`, that of the fleet as far as it may see it: its policy says. */
+/** Whether its policy lets an agent read the health of another, or, for `null`, of any other. */
 export type MaySee = (who: Onlooker, other: string | null) => boolean;
 
 /**
- * What an agent says of its node opens no door: whoever we started is of this machine, like everybody else whom we hold and whoever names no other node.
- * Of a token that may be used anywhere nobody knows where its agent is.
+ * With `own-node`, an agent sees those on this machine: all that Rouse holds, and all that name no node. What the reader says of
+ * its own node does not count. A token that may be used anywhere says nothing about where its agent is, so it sees none.
  */
 export const fleetSight =
   ({ roster, config }: { readonly roster: Roster; readonly config: () => Config }): MaySee =>
@@ -214,6 +201,6 @@ export const fleetSight =
     if (reads !== "own-node") return reads === "all";
     if (elsewhere) return false;
     const seen = other === null ? undefined : roster.find(other)?.record;
-    // Of whom nobody has heard there is nothing to see, and that may be said.
+    // An unknown agent may be asked for: there is nothing to see.
     return seen === undefined || seen.seen.terminal !== null || seen.identity.node === null;
   };

@@ -1,6 +1,6 @@
 import type { Action } from "@rouse/core";
 
-export type AlertAction = Extract<Action, { kind: "raise-alert" | "resolve-alert" }>;
+type AlertAction = Extract<Action, { kind: "raise-alert" | "resolve-alert" }>;
 
 /**
  * Tells somebody. Resolves when the alert is out of our hands; may be called again with the same key after a crash and must then

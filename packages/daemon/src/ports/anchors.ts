@@ -21,7 +21,7 @@ export interface Anchor {
 export type OpenAnchor = (at: AnchorPlace) => Anchor | null;
 
 /** One per technology. */
-export interface AnchorMakers {
+interface AnchorMakers {
   file(path: string): Anchor;
   git(folder: string, ref: string): Anchor;
   webhook(to: URL): Anchor | null;

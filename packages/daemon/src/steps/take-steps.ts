@@ -19,7 +19,7 @@ interface TakingParts {
 }
 
 /** `life`: the incarnation that speaks, where its token says so. */
-export type TakeSteps = (agentId: string, events: readonly StepEvent[], life: number | null, moment: Moment) => void;
+type TakeSteps = (agentId: string, events: readonly StepEvent[], life: number | null, moment: Moment) => void;
 
 /**
  * Each event is a turn of its own, as in a replay: what repeated in the middle of a batch is seen although the end of it is different. They are kept as

@@ -140,7 +140,7 @@ export function describeTaskHealth(tasks: readonly TaskRecord[], view: TaskView)
 }
 
 /** What was asked for, as far as the answer has to speak of it. */
-export interface Asked {
+interface Asked {
   readonly task: TaskRecord;
   /** Who asked, or whom a person meant; `null` when they meant nobody. */
   readonly agentId: string | null;

@@ -37,7 +37,7 @@ import {
 } from "./route.ts";
 import { leaveForeignTask, refuseOverreach } from "./who-may.ts";
 
-/** How an agent sees another, or, of `null`, anybody at all. */
+/** Whether an agent may see another, or, for `null`, any other. */
 export type MaySee = (agent: AgentSpeaker, other: string | null) => boolean;
 
 const duration: Param<number> & { otherwise: number } = {
@@ -149,30 +149,26 @@ export function agentRoutes(monitor: Monitor, maySee: MaySee): Route[] {
   ];
 }
 
+const orders = {
+  terminate: "End it, with every process it left; its work is saved first",
+  recover: "End it and bring it back from its last checkpoint",
+};
+
 function orderRoutes(monitor: Monitor): Route[] {
   return [
-    route({
-      method: "POST",
-      path: "/api/v1/agents/{id}/terminate",
-      who: owner,
-      id: "terminateAgent",
-      about: "End it, with every process it left; its work is saved first",
-      request: { body: OrderRequest },
-      answer: { 200: OrderAnswer },
-      faults: ["agent-unknown", "not-supervised", "order-refused"],
-      run: ({ id, body, principal }) => monitor.terminate(id, givenBy(principal, body)),
-    }),
-    route({
-      method: "POST",
-      path: "/api/v1/agents/{id}/recover",
-      who: owner,
-      id: "recoverAgent",
-      about: "End it and bring it back from its last checkpoint",
-      request: { body: OrderRequest },
-      answer: { 200: OrderAnswer },
-      faults: ["agent-unknown", "not-supervised", "order-refused"],
-      run: ({ id, body, principal }) => monitor.recover(id, givenBy(principal, body)),
-    }),
+    ...Object.entries(orders).map(([order, about]) =>
+      route({
+        method: "POST",
+        path: `/api/v1/agents/{id}/${order}`,
+        who: owner,
+        id: `${order}Agent`,
+        about,
+        request: { body: OrderRequest },
+        answer: { 200: OrderAnswer },
+        faults: ["agent-unknown", "not-supervised", "order-refused"],
+        run: ({ id, body, principal }) => monitor[order as keyof typeof orders](id, givenBy(principal, body)),
+      }),
+    ),
     route({
       method: "DELETE",
       path: "/api/v1/agents/{id}",
@@ -205,7 +201,7 @@ const isWanted = (
   (task === undefined || taskId === task) &&
   (q === undefined || [agentId, agentType, node, taskId].some((name) => name?.toLowerCase().includes(q.toLowerCase())));
 
-/** An agent announces the life its token is for and no other; without a number it would be the next one. */
+/** An agent announces the life that its token is for, and no other: without a number it would be the next one. */
 function announceOwnLife(monitor: Monitor, agent: AgentSpeaker, body: unknown): unknown {
   if (typeof body !== "object" || body === null) return body;
   const { noteRefusedSpeaker, help } = monitor;

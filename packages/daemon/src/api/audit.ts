@@ -20,11 +20,7 @@ export function auditRoutes(audit: AuditReader): Route[] {
       },
       answer: { 200: AuditList },
       async run({ query: { limit, agentId, ...where } }) {
-        const found = await audit.read({
-          limit: limit + 1,
-          ...stretchOf(where),
-          ...(agentId === undefined ? {} : { subject: agentId }),
-        });
+        const found = await audit.read({ limit: limit + 1, ...stretchOf(where), subject: agentId });
         const { page, next } = pageOf(found, limit, ({ number }) => number);
         return { entries: where.after === undefined ? page.reverse() : page, next };
       },

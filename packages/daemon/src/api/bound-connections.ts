@@ -3,9 +3,9 @@ import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
 interface ConnectionBounds {
-  /** Of all kinds. What is left of the open files is for the database, holders and logs. */
+  /** All connections. The rest of the open files is for the database, holders and logs. */
   readonly all: number;
-  /** Those on which no right token has come yet. More than can be accepted at once, or agents that come back together would push each other out. */
+  /** Connections without a right token yet. More than can be accepted at once, or agents that return together would evict each other. */
   readonly strangers: number;
 }
 
@@ -24,11 +24,11 @@ export function readOpenFiles(): number {
 }
 
 /**
- * Keeps room for those who belong here, whoever else connects: when there are too many strangers, the one that has been there longest is hung up on, so
- * that whoever comes and shows a token at once gets in. Returns what to call with the connection of each request that has shown one.
+ * Keeps room for clients with a token: when there are too many connections without one, the oldest of them is closed. Returns
+ * what to call with the connection of each request that has shown a right token.
  */
 export function boundConnections(server: Server, bounds: ConnectionBounds): (connection: Socket) => void {
-  // By their other end: under TLS the connection of a request is not the object that was accepted.
+  // By remote address and port: under TLS the connection of a request is not the object that was accepted.
   const strangers = new Map<string, Socket>();
   const admitted = new WeakSet<Socket>();
   server.maxConnections = bounds.all;

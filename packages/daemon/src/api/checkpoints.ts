@@ -16,11 +16,11 @@ import { cursor, limit, ownerAnd, type Route, readersAnd, route } from "./route.
 import { refuseOverreach, type WhoMayParts } from "./who-may.ts";
 
 const mebibyte = 1024 * 1024;
-/** A state may be written less tightly than it is kept. */
+/** A state may be sent with more whitespace than it is kept with. */
 const largestBody = stateLimits.bytes + mebibyte;
-/** Bodies that are being received or saved; further ones have to wait, so that many agents at once do not fill the memory. */
+/** In bytes, what is received and saved at once; more is refused, so that many agents do not fill the memory. */
 const mostAtOnce = 4 * largestBody;
-/** What waits takes memory, however little it says. */
+/** A waiting request takes memory, however small its body. */
 const leastCounted = 16 * 1024;
 
 const tooLarge = `at most ${largestBody / mebibyte} MiB in one request, and ${stateLimits.bytes / mebibyte} MiB for a state; keep large data in the workspace, and in the state only what refers to it`;
@@ -35,7 +35,7 @@ export function checkpointRoutes(parts: CheckpointParts): Route[] {
   const { checkpoints } = parts;
   const { begin, holds } = boundBodies();
 
-  /** An agent speaks about its own task only, and for itself. */
+  /** An agent speaks for itself and about its own task only. */
   const speakerOf = (agent: AgentSpeaker | null, taskId: string, said: unknown = null): CheckpointSpeaker => {
     if (agent === null) return { agentId: null, incarnation: null };
     const claims = typeof said === "object" && said !== null ? said : {};
@@ -102,7 +102,7 @@ export function checkpointRoutes(parts: CheckpointParts): Route[] {
       async run({ id, agent, reply }) {
         const { checkpoint, state } = await checkpoints.show(id);
         speakerOf(agent, checkpoint.taskId);
-        // The state is JSON already; to parse it and to write it again would be work for nothing.
+        // The state is JSON already: it is not parsed and written again.
         const text = `${JSON.stringify(checkpoint).slice(0, -1)},"state":${state}}`;
         return reply.type("application/json; charset=utf-8").send(text);
       },
@@ -110,7 +110,7 @@ export function checkpointRoutes(parts: CheckpointParts): Route[] {
   ];
 }
 
-/** A body that came counts until what is done with it is over: whoever hangs up meanwhile does not make it smaller. */
+/** Counts each body until it is saved, also when its client has disconnected. */
 function boundBodies() {
   let held = 0;
   const saves = new WeakMap<IncomingMessage, Promise<unknown>>();

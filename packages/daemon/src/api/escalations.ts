@@ -47,12 +47,11 @@ import {
   text,
 } from "./route.ts";
 
-/** Questions about agents, and who may be asked for what. */
+/** What the routes below call. */
 export interface Escalations
   extends Pick<Words, "escalations" | "decide" | "acknowledge" | "nudge" | "escalate" | "answer" | "checkIn"> {
-  /** One that waits for an answer, with all that is known; `null` when it does not wait (any more). */
+  /** An open question with all that is known; `null` when it is not open. */
   escalationNotice(id: string): Promise<EscalationNotice | null>;
-  /** What happened, to look back. */
   events(query: EventQuery): Promise<SavedEvent[]>;
   /** `null` when it was never asked. */
   howItEnded(id: string): Promise<EscalationEnding | null>;
@@ -61,10 +60,10 @@ export interface Escalations
 type BadSignature = Exclude<WebhookVerdict, "right">;
 
 interface EscalationDoor {
-  /** What decisions that carry a signature are checked with. */
+  /** Signed decisions are checked with it. */
   readonly secret: string;
   readonly now: () => EpochMs;
-  /** Somebody with the token sent a decision that was signed by somebody else, for another question or long ago, or was damaged. */
+  /** A decision came with a right token and a wrong signature: another key, another question, too old, or damaged. */
   noteBadSignature(escalation: string, because: BadSignature): void;
 }
 
@@ -97,7 +96,7 @@ function questionRoutes(escalations: Escalations): Route[] {
         },
         answer: { 200: EscalationList },
         run({ query: { state, agentId, limit, cursor } }) {
-          if (state === "closed") return listClosed(escalations, { agentId, limit, cursor });
+          if (state === "closed") return listClosed(escalations, limit, agentId, cursor);
           const open = escalations.escalations().filter((one) => agentId === undefined || one.agentId === agentId);
           const rest = open.slice(cursor === undefined ? 0 : startAfter(open, cursor));
           const { page, next } = pageOf(rest, limit, ({ openedAt, id }) => `${openedAt} ${id}`);
@@ -133,19 +132,13 @@ function questionRoutes(escalations: Escalations): Route[] {
   ];
 }
 
-interface ClosedQuery {
-  readonly agentId: string | undefined;
-  readonly limit: number;
-  readonly cursor: string | undefined;
-}
-
-/** By the events that tell that they were asked; those that are open are left out. */
-async function listClosed(escalations: Escalations, { agentId, limit, cursor }: ClosedQuery) {
+/** Lists the events of questions that were asked, without those that are open. */
+async function listClosed(escalations: Escalations, limit: number, agentId?: string, cursor?: string) {
   const asked = await escalations.events({
     limit: limit + 1,
     ...stretchOf({ cursor: cursor === undefined ? undefined : placeIn(cursor) }),
     types: ["ESCALATION_TRIGGERED"],
-    ...(agentId === undefined ? {} : { agentId }),
+    agentId,
   });
   const { page, next } = pageOf(asked, limit, ({ id }) => id);
   const open = new Set(escalations.escalations().map(({ id }) => id));
@@ -159,7 +152,7 @@ async function listClosed(escalations: Escalations, { agentId, limit, cursor }: 
   return { escalations: closed, next };
 }
 
-/** They come and go: a page goes on after the one before ended, or with what has waited as long where that is not open any more. */
+/** The page goes on after the question that the page before ended with; where that is closed, after its time. */
 function startAfter(open: readonly EscalationReport[], cursor: string): number {
   const [openedAt = "", id, ...rest] = cursor.split(" ");
   if (id === undefined || rest.length > 0) throw new Fault("bad-request", "cursor: `next` of the page before");
@@ -195,7 +188,7 @@ function decisionRoutes(escalations: Escalations, door: EscalationDoor): Route[]
   );
 }
 
-/** The token alone is enough; a signature that is given must be right, or something is wrong on the way. */
+/** The token alone is enough, but a signature that is given must be right. */
 async function refuseBadSignature(
   id: string,
   { headers }: IncomingMessage,
@@ -204,7 +197,7 @@ async function refuseBadSignature(
 ): Promise<void> {
   const given = headers["rouse-signature"];
   if (given === undefined) return;
-  // With the id, so that what was meant for one question decides no other.
+  // The id is signed too, so that a decision about one question decides no other.
   const verdict = await verifyWebhook(`${id}.${text}`, String(given), door.secret, door.now());
   if (verdict === "right") return;
   door.noteBadSignature(id, verdict);
@@ -223,20 +216,20 @@ function tellOutcome(escalation: string, answered: Answered, reply: FastifyReply
   return tellEnd(escalation, answered.outcome === "over" ? answered.ended : null, reply);
 }
 
-/** Over, and how; or never asked. */
+/** Answers how it ended, or that it was never asked. */
 function tellEnd(id: string, ended: EscalationEnding | null, reply: FastifyReply): FastifyReply {
   const fault = tooLate(id, ended);
   if (ended === null) throw fault;
   return answerProblem(reply, fault, { ended });
 }
 
-/** For whoever answers, or asks about, what does not wait for an answer. `null`: it was never asked. */
+/** The fault for a question that is not open. `null`: it was never asked. */
 export const tooLate = (id: string, ended: EscalationEnding | null): Fault =>
   ended === null
     ? new Fault("escalation-unknown", "no such escalation; `rouse escalations` lists those that are open")
     : new Fault("escalation-closed", describeEnding(id, ended));
 
-/** One sentence for whoever came too late. The id was checked; names and reasons are somebody's own words and are made harmless. */
+/** How it ended, in one sentence. The id was checked; names and reasons are made printable. */
 function describeEnding(id: string, ended: EscalationEnding): string {
   switch (ended.how) {
     case "decided":
@@ -250,7 +243,7 @@ function describeEnding(id: string, ended: EscalationEnding): string {
   }
 }
 
-/** What is said to an agent, about it, and by it. */
+/** Words to an agent, about it, and by it. */
 function wordRoutes(escalations: Escalations): Route[] {
   return [
     route({

@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { EventPage, type EventType, eventTypes, SavedEvent, toIso } from "@rouse/contract";
 import type { Monitor } from "../monitor.ts";
+import type { EventQuery } from "../ports/store.ts";
 import { cursor, limit, pageOf, type Route, readers, route, someOf, stretchOf, text, wholeNumber } from "./route.ts";
 
 const pageSize = 500;
 const keepAliveEvery = 15_000;
-/** A reader that is this far behind is cut off; it comes back with the last id it saw and misses nothing. */
+/** In bytes. A reader that is this far behind is cut off; it comes back with the last id it saw and misses nothing. */
 const mostBuffered = 4 * 1024 * 1024;
 
 const after = wholeNumber("only events after this id, from the oldest on", "must be the id of an event");
@@ -30,49 +31,31 @@ export function eventRoutes(monitor: Monitor, isStillWelcome: Stream["isStillWel
       answer: { 200: { content: { "application/json": EventPage, "text/event-stream": SavedEvent } } },
       async run({ query, raw, reply }) {
         const lastSeen = raw.headers["last-event-id"];
-        const filter: EventFilter = {
-          after: (typeof lastSeen === "string" ? after.read(lastSeen, "Last-Event-ID") : query.after) ?? null,
-          agentId: query.agent ?? null,
-          types: query.types ?? null,
-        };
+        const { limit, cursor, agent: agentId, types } = query;
+        const seen = typeof lastSeen === "string" ? after.read(lastSeen, "Last-Event-ID") : query.after;
         if (raw.headers.accept?.includes("application/json")) {
-          const { agentId, types } = filter;
-          const after = filter.after ?? undefined;
-          const found = await monitor.events({
-            limit: query.limit + 1,
-            ...stretchOf({ after, cursor: query.cursor }),
-            ...(agentId === null ? {} : { agentId }),
-            ...(types === null ? {} : { types }),
-          });
-          const { page, next } = pageOf(found, query.limit, ({ id }) => id);
-          return { events: after === undefined ? page.reverse() : page, next };
+          const stretch = stretchOf({ after: seen, cursor });
+          const found = await monitor.events({ limit: limit + 1, ...stretch, agentId, types });
+          const { page, next } = pageOf(found, limit, ({ id }) => id);
+          return { events: seen === undefined ? page.reverse() : page, next };
         }
         reply.hijack();
-        streamEvents({ monitor, filter, isStillWelcome }, raw, reply.raw);
+        streamEvents({ monitor, after: seen, agentId, types, isStillWelcome }, raw, reply.raw);
         return reply;
       },
     }),
   ];
 }
 
-interface EventFilter {
-  readonly after: number | null;
-  readonly agentId: string | null;
-  readonly types: readonly EventType[] | null;
-}
-
-interface Stream {
+interface Stream extends Pick<EventQuery, "after" | "agentId" | "types"> {
   readonly monitor: Monitor;
-  readonly filter: EventFilter;
   /** Streams last for days, and tokens are revoked meanwhile. */
   readonly isStillWelcome: (request: IncomingMessage) => boolean;
 }
 
-/**
- * Server-sent events. First what was saved after the id the reader last saw, then what is saved from now on, each once and in order.
- */
+/** Server-sent events: first those saved after the id that the reader last saw, then new ones, each once and in order. */
 function streamEvents(
-  { monitor, filter, isStillWelcome }: Stream,
+  { monitor, after, agentId, types, isStillWelcome }: Stream,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
@@ -82,11 +65,11 @@ function streamEvents(
     "x-accel-buffering": "no",
   });
   response.write(": rouse events\n\n");
-  let sentThrough = filter.after ?? monitor.lastEventId();
+  let sentThrough = after ?? monitor.lastEventId();
   let live: SavedEvent[] | null = [];
   const matches = (event: SavedEvent): boolean =>
-    (filter.types === null || filter.types.includes(event.type)) &&
-    (filter.agentId === null || (event.payload as { agentId?: string | null }).agentId === filter.agentId);
+    (types === undefined || types.includes(event.type)) &&
+    (agentId === undefined || (event.payload as { agentId?: string | null }).agentId === agentId);
   const send = (event: SavedEvent): void => {
     if (event.id <= sentThrough) return;
     sentThrough = event.id;
@@ -100,9 +83,9 @@ function streamEvents(
     if (live !== null) live.push(...events);
     else for (const event of events) send(event);
   });
-  const wants = (type: EventType): boolean => filter.types?.includes(type) ?? false;
+  const wants = (type: EventType): boolean => types?.includes(type) ?? false;
   const pass = (type: EventType, payload: { agentId: string }, time: number): void => {
-    if (filter.agentId !== null && payload.agentId !== filter.agentId) return;
+    if (agentId !== undefined && payload.agentId !== agentId) return;
     write(`event: ${type}\ndata: ${JSON.stringify({ time: toIso(time), type, payload })}\n\n`);
   };
   const stops = [
@@ -118,13 +101,9 @@ function streamEvents(
     for (const stop of stops) stop();
   });
 
-  const query = {
-    ...(filter.agentId === null ? {} : { agentId: filter.agentId }),
-    ...(filter.types === null ? {} : { types: filter.types }),
-  };
   const catchUp = async (): Promise<void> => {
     for (;;) {
-      const page = await monitor.events({ ...query, after: sentThrough, limit: pageSize });
+      const page = await monitor.events({ agentId, types, after: sentThrough, limit: pageSize });
       for (const event of page) send(event);
       if (page.length < pageSize) break;
     }

@@ -4,7 +4,7 @@ import { cursor, limit, oneOf, pageOf, type Route, readers, route, stretchOf, te
 
 type IncidentEntry = IncidentList["incidents"][number];
 
-/** What is wrong with agents and was, and how they were brought back: the open from what is known now, the past from the events that tell of it. */
+/** Incidents and recoveries: the open ones from the records of agents, the past ones from events. */
 export function incidentRoutes(monitor: Pick<Monitor, "agentsAfter" | "doubts" | "events">): Route[] {
   return [
     route({
@@ -63,13 +63,13 @@ function listOpen(monitor: Pick<Monitor, "agentsAfter" | "doubts">, { agentId, l
   return { incidents, next: next === null ? null : String(next) };
 }
 
-/** Without an agent the closing of the fleet's is among them. */
+/** Those of the fleet are among them where no agent is asked for. */
 async function listClosed(monitor: Pick<Monitor, "events">, { agentId, limit, cursor }: Query) {
   const found = await monitor.events({
     limit: limit + 1,
     ...stretchOf({ cursor }),
     types: ["INCIDENT_CLOSED", "FLEET_INCIDENT_CLOSED"],
-    ...(agentId === undefined ? {} : { agentId }),
+    agentId,
   });
   const { page, next } = pageOf(found, limit, ({ id }) => id);
   return { incidents: page.flatMap((event) => closedBy(event) ?? []), next };
@@ -86,12 +86,8 @@ function closedBy({ time, ...event }: SavedEvent): IncidentEntry | null {
 }
 
 async function listRecoveries({ events }: Pick<Monitor, "events">, { agentId, limit, cursor }: Query) {
-  const found = await events({
-    limit: limit + 1,
-    ...stretchOf({ cursor }),
-    types: ["RECOVERY_INITIATED"],
-    ...(agentId === undefined ? {} : { agentId }),
-  });
+  const types = ["RECOVERY_INITIATED"] as const;
+  const found = await events({ limit: limit + 1, ...stretchOf({ cursor }), types, agentId });
   const { page, next } = pageOf(found, limit, ({ id }) => id);
   const recoveries: Recovery[] = [];
   for (const begun of page) {
@@ -107,7 +103,7 @@ async function listRecoveries({ events }: Pick<Monitor, "events">, { agentId, li
   return { recoveries, next };
 }
 
-/** What the next word about the same agent's recovery is. */
+/** By the next event about the same agent's recovery. */
 function outcomeOf(after: SavedEvent | undefined): Pick<Recovery, "outcome" | "endedAt" | "completed" | "failed"> {
   switch (after?.type) {
     case "RECOVERY_COMPLETED": {

@@ -6,14 +6,14 @@ import type { McpOverHttp } from "../mcp/serve-http.ts";
 import { type Answers, type Route, readersAnd, route } from "./route.ts";
 
 interface McpParts {
-  /** Where requests come in, guard and all: a tool's own questions come in there as well. */
+  /** The listener of the daemon with its guard: the requests of a tool go through it as well. */
   readonly door: () => RequestListener;
   readonly now: () => EpochMs;
 }
 
 const bearer = "Bearer ";
 
-/** GET and DELETE belong to older clients; they are answered that there are no sessions. */
+/** GET and DELETE are sent by older clients and answered with 405: there are no sessions. */
 const methods = { POST: "A message of MCP", GET: "No stream is kept open", DELETE: "No session is kept" };
 
 const answered: Answers = {
@@ -21,7 +21,7 @@ const answered: Answers = {
   202: { content: {} },
 };
 
-/** MCP at /mcp. Most daemons are never asked: what it takes is loaded with the first request. */
+/** MCP at /mcp. Its code is loaded with the first request: most daemons never get one. */
 export function mcpRoutes({ door, now }: McpParts): { routes: Route[]; close(): Promise<void> } {
   let serving: Promise<McpOverHttp> | null = null;
   const open = async () => (await import("../mcp/serve-http.ts")).serveMcpOverHttp(door(), now);
@@ -29,7 +29,7 @@ export function mcpRoutes({ door, now }: McpParts): { routes: Route[]; close(): 
     route({
       method: method as keyof typeof methods,
       path: "/mcp",
-      // What a tool asks for comes in again with the same token, and is looked up in the table like everything else.
+      // The requests of a tool come in again with the same token, and are checked like all others.
       who: readersAnd("any"),
       id: `mcp${method.slice(0, 1)}${method.slice(1).toLowerCase()}`,
       about,
@@ -48,7 +48,7 @@ export function mcpRoutes({ door, now }: McpParts): { routes: Route[]; close(): 
   return { routes, close: async () => (await serving)?.close() };
 }
 
-/** Without its body, which is read already; aborted when whoever asked hangs up. */
+/** Without its body, which is read already. Aborted when the client disconnects. */
 function toWebRequest({ method = "", headers }: IncomingMessage, response: ServerResponse): Request {
   const gone = new AbortController();
   response.once("close", () => gone.abort());

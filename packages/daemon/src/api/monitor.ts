@@ -18,32 +18,21 @@ export function monitorRoutes(monitor: Monitor, version: string, table: () => re
   const metrics = createMetrics(monitor);
   let openApi: object | null = null;
   return [
-    route({
-      method: "POST",
-      path: "/api/v1/freeze",
-      who: owner,
-      id: "freeze",
-      about: "Stop all interventions",
-      request: { body: FreezeRequest },
-      answer: { 200: SystemStatus },
-      async run({ body: { actor, reason }, principal }) {
-        await monitor.freeze(principal, reason, actor);
-        return monitor.status();
-      },
-    }),
-    route({
-      method: "POST",
-      path: "/api/v1/thaw",
-      who: owner,
-      id: "thaw",
-      about: "Allow interventions again",
-      request: { body: FreezeRequest },
-      answer: { 200: SystemStatus },
-      async run({ body: { actor, reason }, principal }) {
-        await monitor.thaw(principal, reason, actor);
-        return monitor.status();
-      },
-    }),
+    ...(["freeze", "thaw"] as const).map((id) =>
+      route({
+        method: "POST",
+        path: `/api/v1/${id}`,
+        who: owner,
+        id,
+        about: id === "freeze" ? "Stop all interventions" : "Allow interventions again",
+        request: { body: FreezeRequest },
+        answer: { 200: SystemStatus },
+        async run({ body: { actor, reason }, principal }) {
+          await monitor[id](principal, reason, actor);
+          return monitor.status();
+        },
+      }),
+    ),
     route({
       method: "GET",
       path: "/api/v1/config",
@@ -72,7 +61,7 @@ export function monitorRoutes(monitor: Monitor, version: string, table: () => re
     route({
       method: "GET",
       path: "/api/health/status",
-      // Of an agent, what its policy lets it see of the fleet.
+      // An agent gets what its policy lets it see of the fleet.
       who: readersAnd("fleet"),
       id: "getStatus",
       about: "The monitor and its fleet in numbers",
@@ -126,7 +115,7 @@ export function monitorRoutes(monitor: Monitor, version: string, table: () => re
 }
 
 /** Prometheus metrics, read from the monitor when asked: nothing is counted twice and the hot path knows nothing of them. */
-export function createMetrics(monitor: Monitor): { contentType: string; print(): Promise<string> } {
+function createMetrics(monitor: Monitor): { contentType: string; print(): Promise<string> } {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: "rouse_" });
   const registers = [registry];

@@ -33,9 +33,7 @@ const withBody: readonly FaultCode[] = ["body-too-large", "media-type-refused", 
 /** The document at /api/v1/openapi.json, made from the table that is served. */
 export function openApiDocument(table: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, object>> = {};
-  for (const line of table) {
-    paths[line.path] = { ...paths[line.path], [line.method.toLowerCase()]: operationOf(line) };
-  }
+  for (const line of table) paths[line.path] = { ...paths[line.path], [line.method.toLowerCase()]: operationOf(line) };
   return {
     openapi: "3.1.0",
     info: {
@@ -46,7 +44,7 @@ export function openApiDocument(table: readonly Route[], version: string): objec
     },
     servers: [{ url: "/", description: "The daemon that gave you this document" }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
-    security: securityOf("owner"),
+    security: [{ owner: [] }],
     paths,
     components: {
       schemas: reachableFrom(paths),
@@ -61,22 +59,17 @@ function operationOf(line: Route): object {
   const { id, tag, about, path, who, request } = line;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => pathParameter(name));
   const inQuery = Object.entries(request?.query ?? {}).map(([name, param]) => queryParameter(name, param));
-  const roles = [
-    ...who.roles.filter((role) => role !== "ping"),
-    ...(who.agent === undefined ? [] : ["agent" as const]),
-  ];
+  const roles = [...who.roles.filter((role) => role !== "ping"), ...(who.agent === undefined ? [] : ["agent"])];
   return {
     operationId: id,
     tags: [tag],
     summary: about,
-    security: [...(who.nobody ? [{}] : []), ...roles.flatMap(securityOf)],
+    security: [...(who.nobody ? [{}] : []), ...roles.map((role) => ({ [role]: [] }))],
     parameters: [...inPath, ...inQuery, ...(request?.once ? [keyParameter] : [])],
     ...bodyOf(line),
     responses: answersOf(line),
   };
 }
-
-const securityOf = (role: string): object[] => [{ [role]: [] }];
 
 const pathParameter = (name: string): object => ({ name, in: "path", required: true, schema: { type: "string" } });
 
@@ -157,7 +150,7 @@ function reachableFrom(paths: object): Record<string, object> {
   const visit = (part: object): void => {
     for (const [, id = ""] of JSON.stringify(part).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)) {
       if (found.has(id)) continue;
-      // An id with a fragment is none, and the document says for all of them which JSON Schema it is.
+      // JSON Schema allows no id with a fragment, and the document names the dialect once for all.
       const { $id: _, $schema: __, id: ___, ...schema } = schemas[id] as Record<string, unknown>;
       found.set(id, schema);
       visit(schema);

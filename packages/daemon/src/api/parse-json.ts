@@ -2,9 +2,9 @@ import { Fault, stateLimits } from "@rouse/contract";
 
 const [quote, comma, backslash] = [34, 44, 92];
 const openings: ReadonlySet<number> = new Set([91, 123]);
-/** Beside the state itself, a request has a handful of values. */
+/** A request has a few values beside the state itself. */
 const mostValues = stateLimits.values + 100;
-/** Deep enough for anything we define, shallow enough that nobody downstream recurses far. */
+/** Levels. Deep enough for anything we define, shallow enough for recursive code. */
 const deepest = 32;
 
 /** Parses a body, or says what is wrong with it. */
@@ -23,7 +23,7 @@ function reason(error: unknown): string {
   return position === null ? "it ends too early or is malformed" : `unexpected character ${position[0]}`;
 }
 
-/** Looks only at brackets outside strings; strings, most of any text, are jumped over. */
+/** Looks only at brackets outside strings. */
 function isTooDeep(text: string): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
@@ -45,7 +45,7 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Parses a body with a state in it. Millions of small values would keep the monitor from hearing anybody while they are parsed: they are counted first. */
+/** Parses a body with a state in it. Its values are counted first: parsing millions of them would block the monitor. */
 export function parseState(text: string): unknown {
   if (hasMoreThan(mostValues, text))
     throw new Fault(
@@ -55,7 +55,7 @@ export function parseState(text: string): unknown {
   return parseJson(text);
 }
 
-/** Every value but the first of a list or object follows a comma, and every list and object opens with a bracket. */
+/** Counts commas and opening brackets: each value but the first of a list or object follows a comma. */
 function hasMoreThan(most: number, text: string): boolean {
   let values = 0;
   for (let i = 0; i < text.length; i++) {

@@ -20,7 +20,7 @@ const ping = (method: "GET" | "POST", about: string): Route =>
   route({
     method,
     path: "/ping/{agent}/{token}",
-    // The token stands in the path, made by `rouse token ping AGENT`: the guard looks at it, and at its agent.
+    // The token in the path is made by `rouse token ping AGENT`; the guard checks it and its agent.
     who: pingers,
     id: method === "GET" ? "ping" : "pingByPost",
     about,
@@ -33,7 +33,7 @@ export const pingRoutes: readonly Route[] = [
   ping("POST", "The same"),
 ];
 
-/** A beat without facts, for whatever can only fetch an address. What it sends along is not read, and nothing of the address is written down. */
+/** Takes pings: beats without facts. A body is not read, and the address, which holds a token, is never logged. */
 export function takePings(monitor: Monitor, log: Log) {
   return (request: IncomingMessage, response: ServerResponse, speaker: PingSpeaker): void => {
     request.resume();
@@ -62,7 +62,7 @@ const methods = ["GET", "HEAD", "POST"];
 
 function readPing({ url = "" }: IncomingMessage, { agentId, every }: PingSpeaker): Heartbeat {
   const query = [...new URLSearchParams(url.split("?")[1] ?? "")];
-  // A failure told in other words must not count as a sign of life.
+  // A misspelt failure must not count as a sign of life.
   if (query.length > 1 || query.some(([name]) => name !== "state"))
     throw new Fault("bad-request", "a ping says its state and nothing else: ?state=…");
   const said = query[0]?.[1];
@@ -70,7 +70,7 @@ function readPing({ url = "" }: IncomingMessage, { agentId, every }: PingSpeaker
   if (said === undefined) return { agentId, ...promise };
   const status = states.get(said.toLowerCase());
   if (status === undefined) throw new Fault("bad-request", `state: one of ${[...states.keys()].join(", ")}`);
-  // Where another run is due, one that is done is not the last.
+  // An agent that promised to run again is idle after a run, not finished.
   return { agentId, ...promise, status: status === "FINISHED" && every !== null ? "IDLE" : status };
 }
 

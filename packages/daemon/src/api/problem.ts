@@ -55,7 +55,7 @@ function toProblem(fault: Fault): Problem {
   return { type: `urn:rouse:problem:${code}`, title, status: statusOf(fault), detail: message, code, retryable };
 }
 
-/** By the router: a `Fault` as its problem, with more where there is more to say. */
+/** Answers with a `Fault` through the router. */
 export const answerProblem = (reply: FastifyReply, fault: Fault, more: Partial<Problem> = {}): FastifyReply =>
   reply
     .code(statusOf(fault))
@@ -63,19 +63,19 @@ export const answerProblem = (reply: FastifyReply, fault: Fault, more: Partial<P
     .type(problemType)
     .send(JSON.stringify({ ...toProblem(fault), ...more }));
 
-/** Answers and, where the rest of the body is not worth reading, hangs up. */
+/** Answers, and closes the connection where the rest of the body is not read. */
 export function sendProblem(response: ServerResponse, fault: Fault, hangUp = false): void {
   if (response.headersSent) return void response.destroy();
   if (hangUp) response.shouldKeepAlive = false;
   response.end(beginProblem(response, fault));
 }
 
-/** How long somebody who is still sending is listened to after the answer. */
+/** How long the rest of a body is received after the answer. */
 const listensFor: DurationMs = 5000;
 
 /**
- * Answers somebody who is still sending, and closes. A connection that is closed with something unread is reset, and the answer is lost with it: so the
- * rest is received and thrown away, for a while.
+ * Answers a client that is still sending, and closes. Closing a connection with unread data resets it, and the answer is lost:
+ * so the rest is received for a while and thrown away.
  */
 export function sendProblemEarly(request: IncomingMessage, response: ServerResponse, fault: Fault): void {
   if (request.complete || response.headersSent) return sendProblem(response, fault, true);

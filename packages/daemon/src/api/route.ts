@@ -7,8 +7,8 @@ import type { TokenRole } from "../home/issued-tokens.ts";
 import type { AgentSpeaker } from "./guard.ts";
 
 /**
- * One line of the API. Who may call it, how a request is read, what the OpenAPI document says and what is checked of the client all come from here; a path
- * that is in no table is not served.
+ * One line of the API. Who may call it, how a request is read, the OpenAPI document and the check of the client all come from
+ * here. A path that is in no table is not served.
  */
 export interface Route<Q extends Params = Params, B = unknown> {
   readonly method: "GET" | "POST" | "DELETE";
@@ -18,17 +18,17 @@ export interface Route<Q extends Params = Params, B = unknown> {
   /** Its name in the OpenAPI document. */
   readonly id: string;
   readonly about: string;
-  /** The resource it is about; the table of all says. */
+  /** The resource, set by the table of all routes. */
   readonly tag?: string;
   readonly request?: RequestShape<Q, B>;
   readonly answer: Answers;
-  /** What it may be refused with, besides what every route may be refused with. */
+  /** The faults beside those that every route may answer with. */
   readonly faults?: readonly FaultCode[];
   /** `null`: it is served before the router, on the hot path. */
   readonly run: ((ask: Ask<Q, B>) => unknown) | null;
 }
 
-/** Roles whose token is enough, and what of a request must be an agent's own where its token is enough as well. */
+/** The roles whose token is enough, and how far an agent's own token reaches, where it is enough as well. */
 export interface Who {
   readonly roles: readonly TokenRole[];
   readonly agent?: Reach;
@@ -37,8 +37,11 @@ export interface Who {
 }
 
 /**
- * What an agent's own token reaches. `any`: what it names is compared where it is read. `fleet`: its policy lets it see others. `itself`: the agent in the path
- * is its own. `seen`: or one that it may see. `its-task`: the task in the path is the one its token names, if it names one. `queue`: its token names no task.
+ * How far an agent's own token reaches.
+ * - `any`: the names in the request are compared where it is read.
+ * - `fleet`: its policy lets it see others.
+ * - `itself`: the agent in the path is its own. `seen`: or one that it may see.
+ * - `its-task`: the task in the path is the one its token names, if it names one. `queue`: its token names no task.
  */
 type Reach = "any" | "fleet" | "itself" | "seen" | "its-task" | "queue";
 
@@ -50,14 +53,14 @@ export const readersAnd = (agent: Reach): Who => ({ ...readers, agent });
 
 interface RequestShape<Q extends Params, B> {
   readonly query?: Q;
-  /** What is sent. `run` gets it parsed; where `read` is `inside`, as it was sent, because the room it goes to parses it for other callers as well. */
+  /** `run` gets the body parsed; with `read: "inside"` as it was sent, because the room parses it for other callers as well. */
   readonly body?: z.ZodType<B>;
   readonly read?: "inside";
-  /** JSON where nothing is said. `lines`: also one value per line. `text`: as it was sent. `state`: JSON with many values. */
+  /** JSON when not given. `lines`: also one value per line. `text`: as it was sent. `state`: JSON with many values. */
   readonly as?: "json" | "lines" | "text" | "state";
   /** With an `Idempotency-Key`, the same request sent again is answered as it was answered first. */
   readonly once?: true;
-  /** The largest body in bytes, and what whoever sends more is told. */
+  /** The largest body in bytes, and the answer to a larger one. */
   readonly limit?: { readonly bytes: number; readonly told: string };
   /** Called when a request begins; what it throws is answered. */
   readonly begin?: (request: IncomingMessage, response: ServerResponse) => void;
@@ -65,7 +68,7 @@ interface RequestShape<Q extends Params, B> {
   readonly tooLarge?: (ask: Omit<Ask, "query" | "body" | "keep">) => void;
 }
 
-/** By status, what is answered: JSON by its schema, or other kinds of content. The first is what `run` answers with when it says nothing else. */
+/** The answers by status: JSON by its schema, or other content. The first is the status when `run` sets none. */
 export type Answers = Readonly<Record<number, z.ZodType | Content>>;
 export interface Content {
   readonly content: Readonly<Record<string, z.ZodType | null>>;
@@ -73,15 +76,15 @@ export interface Content {
 
 /** A request as `run` gets it. */
 export interface Ask<Q extends Params = Params, B = unknown> {
-  /** Of the path: whom or what it is about. */
+  /** The id in the path. */
   readonly id: string;
   readonly query: Asked<Q>;
   readonly body: B;
-  /** Whose token it was made with; `null` for one that is no agent's. */
+  /** The agent whose token it came with; `null` for a token that is no agent's. */
   readonly agent: AgentSpeaker | null;
-  /** Who made it, by its token. What a request says of that itself is a name beside it. */
+  /** Who authenticated. A name in the request is only kept beside it. */
   readonly principal: string;
-  /** Only of one that came with a key, for what is obeyed once: keeps what came of it. */
+  /** Keeps the outcome of a request that came with an `Idempotency-Key`. */
   readonly keep: Keep | undefined;
   readonly raw: IncomingMessage;
   readonly reply: FastifyReply;
@@ -90,7 +93,7 @@ export interface Ask<Q extends Params = Params, B = unknown> {
 /** Keeps the types of one line while it stands in a list of all kinds. */
 export const route = <const Q extends Params, B = undefined>(line: Route<Q, B>): Route => line as unknown as Route;
 
-/** As the router writes it, such as /api/v1/agents/:id. */
+/** The path as the router writes it, such as /api/v1/agents/:id. */
 export const routerPath = ({ path }: Pick<Route, "path">): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
 
 /** One parameter of a query: how it is read, and how the OpenAPI document describes it. */
@@ -166,22 +169,16 @@ export function placeIn(given: string): number {
   throw wanted("cursor", nextWanted);
 }
 
-/** The same where it is more than a number; the list itself reads it. */
+/** The same where it is more than a number: the list itself reads it. */
 export const cursorText: Param<string> = text(cursor.about);
 
-/** Of a list that grows at its end: on from `after`, oldest first, or back from the newest. */
-export function stretchOf({
-  after,
-  cursor,
-}: {
-  readonly after?: number | undefined;
-  readonly cursor?: number | undefined;
-}) {
+/** The part of a list that grows at its end: from `after` on, oldest first, or back from the newest. */
+export function stretchOf({ after, cursor }: { after?: number | undefined; cursor?: number | undefined }) {
   if (after !== undefined) return { after: Math.max(after, cursor ?? 0) };
-  return { newestFirst: true, ...(cursor === undefined ? {} : { before: cursor }) };
+  return { newestFirst: true, before: cursor };
 }
 
-/** What was found, one more than was asked for where there is more. */
+/** `found` holds one more than `limit` where there is another page. */
 export function pageOf<T>(found: readonly T[], limit: number, place: (last: T) => number | string) {
   const page = found.slice(0, limit);
   const last = page[page.length - 1];
@@ -195,7 +192,7 @@ export function readRequest<T>(schema: z.ZodType<T>, body: unknown): T {
   throw new Fault("bad-request", describeIssues(parsed.error.issues, "request"));
 }
 
-/** What is known of a query; a parameter that nobody reads is refused, because whoever sends it expects something of it. */
+/** Reads the known parameters of a query. An unknown one is refused: its sender expects something of it. */
 export function readQuery<Q extends Params>(known: Q, given: Readonly<Record<string, string>>): Asked<Q> {
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(known, name)) continue;
@@ -211,7 +208,7 @@ export function readQuery<Q extends Params>(known: Q, given: Readonly<Record<str
   return asked as Asked<Q>;
 }
 
-/** Nobody has to say that it is JSON, but whoever says that it is something else is not understood. */
+/** A body without a Content-Type is taken as JSON; another type is refused. */
 export const takesType = ({ request }: Route, type: string | undefined): boolean =>
   type === undefined ||
   request?.body === undefined ||
@@ -226,7 +223,7 @@ export const refuseType = ({ request }: Route): Fault =>
 
 export const isLines = (type: string | undefined): boolean => /^application\/(?:x-)?ndjson\s*(?:;|$)/i.test(type ?? "");
 
-/** A body as it was sent: a signature is over these very bytes, and lines are parsed one by one. */
+/** A body as it was sent: a signature covers these very bytes, and lines are parsed one by one. */
 export class Sent {
   readonly text: string;
 

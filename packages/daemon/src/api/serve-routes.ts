@@ -25,17 +25,17 @@ import {
 import { refuseSpeaker, type WhoMayParts } from "./who-may.ts";
 
 interface ServeParts extends WhoMayParts {
-  /** Who made a request; the guard has seen to it. */
+  /** Who made a request, as the guard found. */
   readonly speakerOf: (request: IncomingMessage) => Speaker;
   readonly log: Pick<Log, "error">;
   readonly once: AnswerOnce;
-  /** Makes the server and says what it does with each request; a plain one when not given. */
+  /** Makes the server that passes requests to the router; a plain one when not given. */
   readonly serverFactory?: (route: RequestListener) => Server;
 }
 
 const largestBody = 1024 * 1024;
 
-/** Serves the lines of a table: who may, what is asked, what is sent, what comes of it. Nothing that is in no table is served. */
+/** Serves the routes of a table, and nothing else. */
 export function serveRoutes(table: readonly Route[], parts: ServeParts): FastifyInstance {
   const { speakerOf, serverFactory } = parts;
   const settings: FastifyServerOptions = {
@@ -64,7 +64,7 @@ export function serveRoutes(table: readonly Route[], parts: ServeParts): Fastify
     const methods = methodsOf(pathOf(raw));
     if (methods.length === 0)
       return answerProblem(reply, new Fault("not-found", "no such path; /api/v1/openapi.json lists them"));
-    // Only what is served before the router comes here although there is such a line: with a query, which it does not take.
+    // A route that is served before the router gets here only with a query, which it does not take.
     if (methods.includes(method)) return answerProblem(reply, new Fault("bad-request", "this path takes no query"));
     const allowed = methods.join(", ");
     reply.header("allow", allowed);
@@ -84,7 +84,7 @@ export function serveRoutes(table: readonly Route[], parts: ServeParts): Fastify
   return app;
 }
 
-/** By which methods a path is asked, of whatever agent or task it is. */
+/** The methods that a path takes, whatever id is in it. */
 function knowPaths(table: readonly Route[]): (path: string) => readonly string[] {
   const known = table.map(({ method, path }) => ({
     method,
@@ -138,7 +138,7 @@ function whoAsks(
   };
 }
 
-/** The line of the table that the router found; `null` when there is none. */
+/** The route that the router found; `null` when there is none. */
 const lineOf = ({ routeOptions }: FastifyRequest): Route | null =>
   (routeOptions.config as { readonly line?: Route }).line ?? null;
 
@@ -146,7 +146,7 @@ const idOf = ({ params }: FastifyRequest): string => (params as { readonly id?: 
 
 const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] ?? "";
 
-/** A name that is given twice becomes a list, as it is written everywhere else: `types=A&types=B` is `types=A,B`. */
+/** A name that is given twice becomes a list: `types=A&types=B` is `types=A,B`. */
 function splitQuery(text: string): Record<string, string> {
   const query: Record<string, string> = Object.create(null);
   for (const [name, value] of new URLSearchParams(text)) {

@@ -1,12 +1,12 @@
 import type { DurationMs, MonoMs } from "@rouse/contract";
 
-/** Wrong tokens from one address that are answered at once: somebody may have the old one in ten places. */
+/** How many wrong tokens from one address are answered at once: an old token may be in ten places. */
 const answeredAtOnce = 10;
 const firstDelay: DurationMs = 100;
 const longestDelay: DurationMs = 4000;
-/** Answers that are held back for one address; each holds a connection. */
+/** How many answers to one address may be delayed; each keeps a connection open. */
 const mostWaiting = 8;
-/** Without a wrong one for so long, an address starts anew. */
+/** After so long without a wrong token, an address starts anew. */
 const forgottenAfter: DurationMs = 60_000;
 const mostAddresses = 1000;
 
@@ -18,21 +18,21 @@ interface Guesses {
   waiting: number;
 }
 
-/** How a wrong token is answered: at once, after a while, or not as such any more. */
+/** How a wrong token is answered: at once, after a delay, or with "too many". */
 export type Treatment =
   | { readonly kind: "answer" }
   | { readonly kind: "wait"; readonly delay: DurationMs; readonly over: () => void }
   | { readonly kind: "too-many" };
 
-/** Whoever is on this machine may ask from any of its own addresses, of which there are 16 million: they are one caller. */
+/** A caller on this machine may use any of its 16 million loopback addresses: they count as one. */
 function callerOf(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, "");
   return plain === "::1" || plain.startsWith("127.") ? "this machine" : plain;
 }
 
 /**
- * Makes guessing slow, by remote address. Only wrong tokens are ever counted or held back: whoever guesses from this machine must not be able to keep
- * its owner out, who asks from the same address. Right ones forgive nothing either, or a busy agent would.
+ * Makes guessing slow, by remote address. Only wrong tokens are counted or delayed: a guesser on this machine must not keep out
+ * its owner, who has the same address. A right token does not reset the count, or a busy agent would do so for the guesser.
  */
 export function slowWrongTokens() {
   const known = new Map<string, Guesses>();

@@ -7,7 +7,6 @@ import { cursorText, limit, ownerAnd, type Route, readersAnd, route, Sent, text 
 const largestBody = 4 * 1024 * 1024;
 const mostEvents = 10_000;
 
-/** What agents tell of their steps, and what is kept of it. */
 export function stepRoutes(monitor: Pick<Monitor, "takeSteps" | "steps">): Route[] {
   return [
     route({
@@ -60,11 +59,11 @@ export function stepRoutes(monitor: Pick<Monitor, "takeSteps" | "steps">): Route
 function readEvents(body: unknown): { sent: readonly unknown[]; many: boolean } {
   if (!(body instanceof Sent)) return Array.isArray(body) ? { sent: body, many: true } : { sent: [body], many: false };
   const lines = body.text.split("\n").filter((line) => line.trim() !== "");
-  // Too many are refused by their number alone.
+  // Too many are refused without parsing them.
   return { sent: lines.length > mostEvents ? lines : lines.map(parseLine), many: true };
 }
 
-/** One broken line does not spoil the others: it is answered as the event it failed to be. */
+/** A broken line becomes an event that is rejected, so that the others are taken. */
 function parseLine(line: string): unknown {
   try {
     return parseJson(line);

@@ -15,15 +15,15 @@ import { recoveryRoutes, taskRoutes } from "./tasks.ts";
 
 interface TableOptions {
   readonly version: string;
-  /** What signed decisions of the orchestrator are checked with. */
+  /** Signed decisions are checked with it. */
   readonly secret: string;
-  /** Whether the token of a request that is still being answered is still good. */
+  /** Whether the token of a request that is still being answered is still valid. */
   readonly isStillWelcome: (request: IncomingMessage) => boolean;
   readonly maySee: MaySee;
   readonly door: () => RequestListener;
 }
 
-/** Everything that can be asked of a daemon, resource by resource. */
+/** All routes of a daemon, resource by resource. */
 export function apiTable(monitor: Monitor, options: TableOptions): { table: readonly Route[]; close(): Promise<void> } {
   const now = () => monitor.readClock().time;
   const { noteRefusedSpeaker, noteBadSignature, help } = monitor;

@@ -40,10 +40,10 @@ interface TaskParts extends Pick<WhoMayParts, "noteRefusedSpeaker"> {
 }
 
 type Word = "claim" | "refresh" | "update" | "complete" | "fail" | "release";
-/** What an agent says of a task. Whose it is decides the task itself. */
+/** What an agent may say of a task; the task decides whether it is the agent's. */
 const words: Readonly<Record<Word, readonly [about: string, body: z.ZodType]>> = {
   claim: ["Claim it; an agent that is over gets nothing (agent-over)", ClaimRequest],
-  refresh: ["The claim is still meant", TaskRefresh],
+  refresh: ["Keep the claim; this does not count as work", TaskRefresh],
   update: ["It goes on, or cannot without a person", TaskUpdate],
   complete: ["It is done", TaskWord],
   fail: ["It cannot be done", TaskWord],
@@ -186,7 +186,7 @@ export function recoveryRoutes(recovery: Pick<TaskRecovery, "recoverTask" | "rec
   ];
 }
 
-/** An agent's own token says who speaks, and of which life; nobody speaks for another with it. */
+/** With an agent's own token, the token says who speaks. */
 function saidBy({ agent, body }: Ask<Params, unknown>, { noteRefusedSpeaker }: TaskParts): unknown {
   const said = body ?? {};
   if (agent === null || typeof said !== "object") return said;

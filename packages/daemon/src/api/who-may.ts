@@ -5,15 +5,15 @@ import type { RefusedSpeaker } from "../monitor.ts";
 import { type AgentSpeaker, principalOf, type Speaker } from "./guard.ts";
 import { type Route, routerPath } from "./route.ts";
 
-/** Those whom the guard let in, and what is written down when they ask for what is not theirs. */
+/** How a speaker's reach is looked up, and how a request beyond it is recorded. */
 export interface WhoMayParts {
-  /** Whether its policy lets an agent see another, or, of `null`, anybody at all. */
+  /** Whether its policy lets an agent see another, or, for `null`, any other. */
   maySee(agent: AgentSpeaker, other: string | null): boolean;
   noteRefusedSpeaker(refused: RefusedSpeaker): void;
   noteRefusedRole(principal: string, asked: string): void;
 }
 
-/** What was asked for, as the router found it: only the router knows which spellings of a path are the same. */
+/** A request, with the route that the router found: only the router knows which spellings of a path are the same. */
 interface Asked {
   readonly method: string;
   /** As it was sent, without the query. */
@@ -27,7 +27,7 @@ interface Asked {
 const mayAsk = ({ who }: Route, role: TokenRole): boolean =>
   role === "agent" ? who.agent !== undefined : who.roles.includes(role);
 
-/** A fault when this speaker may not ask for this; it is noted. */
+/** The fault when this speaker may not make this request; it is recorded. */
 export function refuseSpeaker(speaker: Speaker, asked: Asked, parts: WhoMayParts): Fault | null {
   if (speaker.kind === "anyone") return null;
   if (speaker.kind === "agent") {
@@ -49,11 +49,17 @@ export function refuseAgent(
   overreach: Overreach,
   { noteRefusedSpeaker }: Pick<WhoMayParts, "noteRefusedSpeaker">,
 ): Fault {
-  noteRefusedSpeaker({ agentId: agent.agentId, ...overreach });
-  return forbid(agent);
+  const { agentId, taskId, incarnation } = agent;
+  noteRefusedSpeaker({ agentId, ...overreach });
+  const life = incarnation === null ? "" : `, incarnation ${incarnation}`;
+  const task = taskId === null ? "without a task" : `on task ${taskId}`;
+  return new Fault(
+    "forbidden",
+    `this token speaks only for ${agentId} ${task}${life}: it sends that agent's heartbeats, steps, answers and checkpoints, works on its tasks, announces it and reads its health and what its policy lets it see of others (fleet_read)`,
+  );
 }
 
-/** What of a request is not for an agent's own token, going by the path. What a body says is compared where it is read. */
+/** What in the path of a request is beyond an agent's own token. The body is compared where it is read. */
 function findTrespass(
   agent: AgentSpeaker,
   { method, path, route, id }: Asked,
@@ -78,20 +84,11 @@ function findTrespass(
   }
 }
 
-function forbid({ agentId, taskId, incarnation }: AgentSpeaker): Fault {
-  const life = incarnation === null ? "" : `, incarnation ${incarnation}`;
-  const task = taskId === null ? "without a task" : `on task ${taskId}`;
-  return new Fault(
-    "forbidden",
-    `this token speaks only for ${agentId} ${task}${life}: it sends that agent's heartbeats, steps, answers and checkpoints, works on its tasks, announces it and reads its health and what its policy lets it see of others (fleet_read)`,
-  );
-}
-
 type Said = Record<string, unknown>;
 
 /**
- * What an agent says, without the name of a task that is not its own. Whoever works through a queue may not have heard yet that a task was taken from
- * it, and hears it only if it is listened to: the name does not count, the rest does. One whose token names its task knows better.
+ * What an agent says, without the name of a task that is not its own. An agent that works through a queue may not have heard yet
+ * that a task was taken from it, and hears it only in the answer; so only the name is dropped. A token that names its task is strict.
  */
 export function leaveForeignTask(agent: AgentSpeaker, said: Said, holds: HoldsTask): Said {
   const { taskId, ...rest } = said;
@@ -99,7 +96,7 @@ export function leaveForeignTask(agent: AgentSpeaker, said: Said, holds: HoldsTa
   return isForeign ? rest : said;
 }
 
-/** Throws when an agent says what is not its own to say: of another agent, another task, another life. */
+/** Throws when an agent speaks for another agent, task or life. */
 export function refuseOverreach(
   agent: AgentSpeaker,
   said: Said,

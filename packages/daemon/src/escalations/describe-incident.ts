@@ -47,7 +47,7 @@ function nextOf({ stage }: Incident): MonoMs | null {
   return stage.kind === "more-time" || stage.kind === "probation" ? stage.until : null;
 }
 
-/** An open question, as whoever is to answer it sees it. */
+/** An open question, as its reader sees it. */
 export function describeEscalation(
   record: AgentRecord,
   policy: Policy,

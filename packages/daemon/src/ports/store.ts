@@ -111,10 +111,10 @@ export interface StoredTrail {
 
 export interface AuditQuery {
   /** Only lines with a larger number. */
-  readonly after?: number;
+  readonly after?: number | undefined;
   /** Only lines with a smaller number. */
-  readonly before?: number;
-  readonly subject?: string;
+  readonly before?: number | undefined;
+  readonly subject?: string | undefined;
   readonly limit: number;
   /** Newest first instead of oldest first. */
   readonly newestFirst?: boolean;
@@ -175,11 +175,11 @@ export interface Resumption {
 
 export interface EventQuery {
   /** Only events with a larger id. */
-  readonly after?: number;
+  readonly after?: number | undefined;
   /** Only events with a smaller id. */
-  readonly before?: number;
-  readonly agentId?: string;
-  readonly types?: readonly EventType[];
+  readonly before?: number | undefined;
+  readonly agentId?: string | undefined;
+  readonly types?: readonly EventType[] | undefined;
   readonly since?: EpochMs;
   readonly until?: EpochMs;
   readonly limit: number;

@@ -13,7 +13,7 @@ interface Shown {
   readonly failed: boolean | null;
 }
 
-/** An agent's last steps with a letter for each distinct digest: what repeats is seen, what it was is not. */
+/** An agent's last steps with a letter for each distinct digest: repetition shows, content does not. */
 export function describeSteps({ seen: { steps }, health: { findings } }: AgentRecord): StepReport[] {
   if (steps === null) return [];
   const evidence = evidenceOf(findings);

@@ -2,7 +2,7 @@ import { Fault, type KeptStep, type MonoMs, type StepEvent, type StepPage, type 
 import { isOfProgram, type Signal, stepOfSight } from "@rouse/core";
 import type { SavedSignal, Store } from "../ports/store.ts";
 
-/** What is kept of events that an agent told: with the life they are of, because the record has moved on when they are read. */
+/** Steps as they are kept: with their life, because the agent's record is of a later one when they are read. */
 export interface KeptSteps {
   readonly incarnation: number;
   readonly events: readonly StepEvent[];
@@ -15,7 +15,7 @@ const signalsPerLook = 500;
 interface Asked {
   readonly no: number;
   readonly agentId: string;
-  /** Its holder reads a stream: whatever was seen there is a step, and not only what a program alone can tell. */
+  /** Its holder reads a stream: every sight is a step, not only those that come from the program itself. */
   readonly structured: boolean;
 }
 
@@ -26,13 +26,13 @@ interface Found {
   readonly event: StepEvent;
 }
 
-/** Where an event lies: the signal it came in, and how manieth of it. */
+/** The signal that an event came in, and its index there. */
 interface Place {
   readonly signal: number;
   readonly index: number;
 }
 
-/** The newest of an agent's kept events within what was asked for, oldest first, in the format of a recording. */
+/** The newest of an agent's kept steps that match the query, oldest first, in the format of a recording. */
 export async function recallSteps(
   store: Store,
   agent: Asked,

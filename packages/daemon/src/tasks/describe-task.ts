@@ -24,7 +24,7 @@ import {
   timeoutDue,
 } from "@rouse/core";
 
-/** What a task is looked at with. */
+/** What a report of a task is made with. */
 export interface TaskView {
   readonly now: MonoMs;
   readonly toWall: (at: MonoMs) => EpochMs;
@@ -32,7 +32,7 @@ export interface TaskView {
   readonly rulesFor: (task: TaskRecord) => TaskRules;
   readonly statusSince: (taskId: string) => MonoMs;
   readonly isCompleted: (taskId: string) => boolean;
-  /** `null`: there is none. */
+  /** `null`: no such task. */
   readonly statusOf: (taskId: string) => TaskStatus | null;
   readonly dependentsOf: (taskId: string) => readonly string[];
 }
@@ -40,7 +40,7 @@ export interface TaskView {
 type Iso = (at: MonoMs) => string;
 type Flag = TaskReport["flags"][number];
 
-/** The record as people and programs outside see it: dates instead of steady time. */
+/** A task as the API shows it: dates instead of steady time. */
 export function describeTask(task: TaskRecord, view: TaskView): TaskReport {
   const iso: Iso = (at) => toIso(view.toWall(at));
   const claim = claimOf(task);
@@ -102,16 +102,16 @@ function flagsOfWork({ stalled, claim }: AtWork, late: boolean): Flag[] {
   return flags;
 }
 
-/** It could be had, and nobody takes it. What still waits for other tasks cannot be had. */
+/** Whether it is ready and nobody takes it. */
 const isUnclaimed = (task: TaskRecord, { now, rulesFor, statusSince, isCompleted }: TaskView): boolean =>
   task.state.status === "pending" &&
   now - statusSince(task.taskId) > rulesFor(task).stalled &&
   isTaskReady(task, isCompleted);
 
-/** More are counted, but not listed: nobody looks at so many. */
+/** More tasks are counted, but not listed. */
 const mostListed = 1000;
 
-/** Seed 004's view: how many, and those that are not over, the ones something is the matter with first. */
+/** Seed 004's view: how many there are, and those that are not over, blocked and flagged ones first. */
 export function describeTaskHealth(tasks: readonly TaskRecord[], view: TaskView): TaskHealth {
   const byStatus: Partial<Record<TaskStatus, number>> = {};
   const byFlag: Partial<Record<Flag, number>> = {};
@@ -134,21 +134,20 @@ export function describeTaskHealth(tasks: readonly TaskRecord[], view: TaskView)
     long_running_tasks: byFlag["long-running"] ?? 0,
     blocked_tasks: byStatus.blocked ?? 0,
     tasks_by_status: byStatus,
-    // There may be many: those to be listed are chosen before anything is described.
+    // There may be many: only those that are listed are described.
     tasks: active.slice(0, mostListed).map((task) => describeTask(task, view)),
   };
 }
 
-/** What was asked for, as far as the answer has to speak of it. */
 interface Asked {
   readonly task: TaskRecord;
-  /** Who asked, or whom a person meant; `null` when they meant nobody. */
+  /** The agent that asked, or that a person named; `null` when they named none. */
   readonly agentId: string | null;
-  /** What of that which it depends on is not completed. */
+  /** The tasks it depends on that are not completed. */
   readonly waitsFor: readonly string[];
 }
 
-/** One sentence for whoever was refused: what is, and what they can do about it. */
+/** A refusal in one sentence: the reason, and what can be done about it. */
 export function explainRefusal(because: TaskRefusal, asked: Asked): Fault {
   return new Fault("task-refused", `${sentenceFor(because, asked)} (${because})`);
 }

@@ -1,14 +1,13 @@
 import { Fault, type TaskStatus } from "@rouse/contract";
 import { agentOf, type TaskRecord } from "@rouse/core";
 
-/** What is given narrows the list. */
 export interface TaskFilter {
   readonly status?: readonly TaskStatus[] | undefined;
-  /** Who holds it, ended it, is brought back for it, or for whom it is meant. */
+  /** The agent that holds it, ended it, or is brought back for it, or that it is meant for. */
   readonly agentId?: string | undefined;
 }
 
-/** What is open in the order it came, then what is over, the last first. */
+/** Open tasks in the order they came, then those that are over, the last first. */
 export function listTasks(tasks: readonly TaskRecord[], filter: TaskFilter): TaskRecord[] {
   const wanted = tasks.filter((task) => matches(task, filter));
   const open = wanted.filter(({ state }) => !("overAt" in state));
@@ -22,7 +21,7 @@ const matches = (task: TaskRecord, { status, agentId }: TaskFilter): boolean =>
 
 const endOf = ({ state }: TaskRecord): number => ("overAt" in state ? state.overAt : 0);
 
-/** Where a task stands in the list: what is open before what is over, each by its own time. */
+/** Where a task stands in the list. */
 interface Place {
   readonly over: boolean;
   readonly time: number;
@@ -32,8 +31,8 @@ const placeOf = ({ state, createdAt }: TaskRecord): Place =>
   "overAt" in state ? { over: true, time: state.overAt } : { over: false, time: createdAt };
 
 /**
- * One page of a list, after the task that the page before ended with. Tasks move while somebody turns pages: where that one is gone, the page begins with
- * what stands at its place, so that nothing is left out.
+ * One page of a list, after the task that the page before ended with. Tasks move between two requests: where that task has moved,
+ * the page begins with what now stands at its place, so that nothing is left out.
  */
 export function pageOfTasks(
   found: readonly TaskRecord[],

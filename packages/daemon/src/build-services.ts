@@ -30,7 +30,7 @@ interface ServiceParts extends Omit<SharedServices, "readClock" | "toWall"> {
   readonly onTasksSaved: TaskDesk["onSaved"];
 }
 
-/** Puts together what is done about agents and their work: words, escalations, tasks, checkpoints, recovery and the hands. */
+/** Puts together what acts on agents and their work: words, escalations, tasks, checkpoints, recovery and the hands. */
 export function buildServices(parts: ServiceParts) {
   const { engine, roster, doubt, clock, config, workspaces, holders } = parts;
   const { toWall, read: readClock } = clock;

@@ -12,7 +12,7 @@ if (words[0] === "-V" || words[0] === "--version") {
 
 async function run(): Promise<number> {
   const { runCli } = await import("./cli/run-cli.ts");
-  // What `rouse up` needs is loaded only for it: the other commands are asked for an answer, and should give it at once.
+  // What `rouse up` needs is loaded only for it, so that the other commands answer at once.
   return runCli(
     words,
     async (options) => {

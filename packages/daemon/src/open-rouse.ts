@@ -139,7 +139,7 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
   };
 }
 
-/** Of an agent that nobody has heard of there is no last heartbeat, and that is all. */
+/** An unknown agent has no last heartbeat; that is no fault here. */
 function noneOfUnknown(error: unknown): { heartbeats: never[] } {
   if (error instanceof Fault && error.code === "agent-unknown") return { heartbeats: [] };
   throw error;
@@ -151,8 +151,8 @@ function withoutReceipt(kept: (Heartbeat & { receivedAt: string }) | undefined):
   return heartbeat;
 }
 
-/** Questions about agents for a program that has the monitor inside: the same methods as over HTTP, with the same answers and faults. */
-export function answerEscalations({ words, escalations }: Pick<Help, "words" | "escalations">): EscalationService {
+/** Escalations for an embedding program: the same methods as over HTTP, with the same answers and faults. */
+function answerEscalations({ words, escalations }: Pick<Help, "words" | "escalations">): EscalationService {
   return {
     async escalations({ agentId } = {}) {
       const open = words.escalations();

@@ -46,25 +46,25 @@ interface LogFile {
   readonly keep: number;
 }
 
-/** The hands the daemon is given; only main.ts knows which they are. */
+/** The adapters of the daemon; only main.ts names them. */
 interface Adapters {
   openStore(folder: string): Promise<Store>;
   alerts(log: Log): Alerts;
   holders(home: HolderHome, log: Log): Holders;
   openStates(folder: string): Promise<States>;
   readonly workspaces: Workspaces;
-  /** `url`: where the configuration says the orchestrator listens now. */
+  /** `url`: the webhook that the configuration names now. */
   orchestrator(url: () => string | null, allowPrivate: () => boolean, secret: string): Orchestrator;
   /** `folder`: the data folder; `secret`: what webhooks are signed with. */
   anchors(folder: string, secret: string): OpenAnchor;
-  /** `file`: where the configuration says that tasks lie now. */
+  /** `file`: the task file that the configuration names now. */
   taskSource(file: () => string | undefined, folder: string): TaskSource;
   readonly log: Log;
   readonly clock: Clock;
   readonly timers: Timers;
 }
 
-/** `rouse up`: runs until it is told to stop. Everything is checked before the first agent is listened to. */
+/** `rouse up`: runs until it is told to stop. Everything is checked before the first heartbeat is taken. */
 export async function runDaemon(options: DaemonOptions, adapters: Adapters): Promise<void> {
   const tls = readTls(options);
   refuseInTheClear({ host: options.host, tls });
@@ -134,7 +134,7 @@ export async function runDaemon(options: DaemonOptions, adapters: Adapters): Pro
   home.withdraw();
 }
 
-/** What lies beside the store. The store is ours by now, so nobody else makes the same keys; if one cannot be used, the store is let go again. */
+/** Opens what lies beside the store. The store is locked by now, so no other daemon makes the same keys. */
 async function openKeys(folder: string, store: Store, adapters: Adapters) {
   try {
     keepStderr(folder, adapters.log);
@@ -164,7 +164,7 @@ function readTls(options: DaemonOptions): ListenOptions["tls"] {
   }
 }
 
-/** What the CLI can know of us without asking. */
+/** What the CLI can know of this daemon without asking it. */
 function introduce(options: DaemonOptions, url: string, { preset, sources }: Config): DaemonFile {
   const { host, startedBy, configFile, tlsCert, logFile } = options;
   const whole = (file: string | undefined): string | null => (file === undefined ? null : resolve(file));
@@ -220,7 +220,7 @@ function greet(url: string, folder: string, preset: string): void {
   );
 }
 
-/** A beat of our own through the very path agents use: socket, guard, parser, commit. */
+/** Sends the canary through the path that agents use: socket, guard, parser, commit. */
 function sendCanary(url: string, token: string): Promise<void> {
   const secure = url.startsWith("https:");
   const body = JSON.stringify({ agentId: canaryId });
@@ -230,7 +230,7 @@ function sendCanary(url: string, token: string): Promise<void> {
       {
         method: "POST",
         timeout: 5000,
-        // It is our own certificate on our own machine: the name on it is for others.
+        // This is our own certificate; the names on it are for other machines.
         ...(secure ? { rejectUnauthorized: false } : {}),
         headers: {
           authorization: `Bearer ${token}`,

@@ -5,7 +5,9 @@ import type { Socket } from "node:net";
 interface ConnectionBounds {
   /** All connections. The rest of the open files is for the database, holders and logs. */
   readonly all: number;
-  /** Connections without a right token yet. More than can be accepted at once, or agents that return together would evict each other. */
+  /**
+   * Connections without a right token yet: more than are accepted at once, or returning agents would evict each other.
+   */
   readonly strangers: number;
 }
 
@@ -24,8 +26,8 @@ export function readOpenFiles(): number {
 }
 
 /**
- * Keeps room for clients with a token: when there are too many connections without one, the oldest of them is closed. Returns
- * what to call with the connection of each request that has shown a right token.
+ * Keeps room for clients with a token: when there are too many connections without one, the oldest of them is closed.
+ * Returns what to call with the connection of each request that has shown a right token.
  */
 export function boundConnections(server: Server, bounds: ConnectionBounds): (connection: Socket) => void {
   // By remote address and port: under TLS the connection of a request is not the object that was accepted.

@@ -53,7 +53,7 @@ interface Stream extends Pick<EventQuery, "after" | "agentId" | "types"> {
   readonly isStillWelcome: (request: IncomingMessage) => boolean;
 }
 
-/** Server-sent events: first those saved after the id that the reader last saw, then new ones, each once and in order. */
+/** Server-sent events: those saved after the id that the reader last saw, then new ones, each once and in order. */
 function streamEvents(
   { monitor, after, agentId, types, isStillWelcome }: Stream,
   request: IncomingMessage,

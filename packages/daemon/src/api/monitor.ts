@@ -114,7 +114,7 @@ export function monitorRoutes(monitor: Monitor, version: string, table: () => re
   ];
 }
 
-/** Prometheus metrics, read from the monitor when asked: nothing is counted twice and the hot path knows nothing of them. */
+/** Prometheus metrics, read from the monitor when asked: the hot path counts nothing for them. */
 function createMetrics(monitor: Monitor): { contentType: string; print(): Promise<string> } {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: "rouse_" });

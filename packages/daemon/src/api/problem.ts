@@ -74,8 +74,8 @@ export function sendProblem(response: ServerResponse, fault: Fault, hangUp = fal
 const listensFor: DurationMs = 5000;
 
 /**
- * Answers a client that is still sending, and closes. Closing a connection with unread data resets it, and the answer is lost:
- * so the rest is received for a while and thrown away.
+ * Answers a client that is still sending, and closes. Closing a connection with unread data resets it, and the answer
+ * is lost: so the rest is received for a while and thrown away.
  */
 export function sendProblemEarly(request: IncomingMessage, response: ServerResponse, fault: Fault): void {
   if (request.complete || response.headersSent) return sendProblem(response, fault, true);

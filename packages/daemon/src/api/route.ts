@@ -7,8 +7,8 @@ import type { TokenRole } from "../home/issued-tokens.ts";
 import type { AgentSpeaker } from "./guard.ts";
 
 /**
- * One line of the API. Who may call it, how a request is read, the OpenAPI document and the check of the client all come from
- * here. A path that is in no table is not served.
+ * One line of the API. Who may call it, how a request is read, the OpenAPI document and the check of the client all
+ * come from here. A path that is in no table is not served.
  */
 export interface Route<Q extends Params = Params, B = unknown> {
   readonly method: "GET" | "POST" | "DELETE";
@@ -53,7 +53,7 @@ export const readersAnd = (agent: Reach): Who => ({ ...readers, agent });
 
 interface RequestShape<Q extends Params, B> {
   readonly query?: Q;
-  /** `run` gets the body parsed; with `read: "inside"` as it was sent, because the room parses it for other callers as well. */
+  /** `run` gets it parsed; with `read: "inside"` as it was sent, because the room parses it for other callers too. */
   readonly body?: z.ZodType<B>;
   readonly read?: "inside";
   /** JSON when not given. `lines`: also one value per line. `text`: as it was sent. `state`: JSON with many values. */

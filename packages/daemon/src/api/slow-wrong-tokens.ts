@@ -31,8 +31,9 @@ function callerOf(address: string): string {
 }
 
 /**
- * Makes guessing slow, by remote address. Only wrong tokens are counted or delayed: a guesser on this machine must not keep out
- * its owner, who has the same address. A right token does not reset the count, or a busy agent would do so for the guesser.
+ * Makes guessing slow, by remote address. Only wrong tokens are counted or delayed: a guesser on this machine must not
+ * keep out its owner, who has the same address. A right token does not reset the count, or a busy agent would do so for
+ * the guesser.
  */
 export function slowWrongTokens() {
   const known = new Map<string, Guesses>();

@@ -87,8 +87,9 @@ function findTrespass(
 type Said = Record<string, unknown>;
 
 /**
- * What an agent says, without the name of a task that is not its own. An agent that works through a queue may not have heard yet
- * that a task was taken from it, and hears it only in the answer; so only the name is dropped. A token that names its task is strict.
+ * What an agent says, without the name of a task that is not its own. An agent that works through a queue may not have
+ * heard yet that a task was taken from it, and hears it only in the answer; so only the name is dropped. A token that
+ * names its task is strict.
  */
 export function leaveForeignTask(agent: AgentSpeaker, said: Said, holds: HoldsTask): Said {
   const { taskId, ...rest } = said;

@@ -13,7 +13,7 @@ interface AttendingParts extends Pick<SharedServices, "roster" | "agents"> {
   readonly folderOf: (agentId: string) => string | null;
 }
 
-/** Ties checkpoints to the other rooms: who may save one, whose folder it holds, and which task and agent learn of it. */
+/** Ties checkpoints to tasks and agents: who may save one, whose folder it holds, and who learns of it. */
 export function attendCheckpoints({
   roster,
   agents,
@@ -21,7 +21,9 @@ export function attendCheckpoints({
   workspaces,
   folderOf,
 }: AttendingParts): Pick<CheckpointParts, "admit" | "takeSnapshot" | "newestOf" | "alsoInCommit"> {
-  /** Refuses a task that is over or another agent's, and a life that is over. An unknown task begins with its first checkpoint. */
+  /**
+   * Refuses a task that is over or another agent's, and a life that is over. An unknown task is fine: it begins here.
+   */
   function admit(taskId: string, { agentId, incarnation }: CheckpointSpeaker): void {
     const task = tasks.find(taskId);
     if (task !== undefined && isTaskOver(task))

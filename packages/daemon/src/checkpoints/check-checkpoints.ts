@@ -70,8 +70,8 @@ async function flawsOf(parts: CheckParts, id: string, taskId: string): Promise<r
 }
 
 /**
- * Checks a whole chain, given and returned newest first. A flaw is passed on to every checkpoint that goes on from it. Only the
- * oldest states are ever forgotten, so a missing state that is newer than a kept one was taken away.
+ * Checks a whole chain, given and returned newest first. A flaw is passed on to every checkpoint that goes on from it.
+ * Only the oldest states are ever forgotten, so a missing state that is newer than a kept one was taken away.
  */
 export async function checkChain(parts: CheckParts, chain: readonly SavedHead[]): Promise<CheckpointCheck[]> {
   const known = new Map<string, readonly CheckpointFlaw[]>();
@@ -94,7 +94,7 @@ const headLimits = { values: 100, depth: 5 };
 
 export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/** The id is the hash of the head, and the head holds the hash of the state and the id of the parent: every change shows. */
+/** The id is the hash of the head, and the head holds the hashes of state and parent: every change shows. */
 export function sealHead(head: CheckpointHead, time: EpochMs, state: string | null): SavedCheckpoint {
   const text = canonicalJson(head, headLimits);
   return { id: sha256(text), taskId: head.taskId, number: head.number, time, head: text, state };

@@ -15,7 +15,7 @@ interface ForgetParts {
   readonly inTurn: InTurn;
 }
 
-/** Removes the files of states that no checkpoint needs: of tasks that were removed, and of commits that a crash prevented. */
+/** Removes the files of states that no checkpoint needs: of removed tasks, and of commits that a crash prevented. */
 export function forgetStates(parts: ForgetParts) {
   const { states } = parts;
   const forgetFile = forgetFiles(parts);
@@ -53,7 +53,7 @@ const mostCheckpoints = 100_000;
 /** With every tenth checkpoint of a task, its states are counted. */
 const lookEvery = 10;
 
-/** Bounds what one task may keep. Of too many states the oldest are forgotten; their heads stay, and so does the chain. */
+/** Bounds what one task may keep. The oldest states are forgotten; their heads stay, and so does the chain. */
 export function boundCheckpoints(parts: ForgetParts) {
   const forgetFile = forgetFiles(parts);
 
@@ -69,7 +69,9 @@ export function boundCheckpoints(parts: ForgetParts) {
         `task ${taskId} has ${mostCheckpoints} checkpoints and takes no more; go on in a new task`,
       );
     },
-    /** Nobody waits for it. What fails is done with a later checkpoint; files that are left over are found by `forgetStates`. */
+    /**
+     * Nobody waits for it. What fails is done with a later checkpoint; `forgetStates` finds files that are left over.
+     */
     makeRoom(taskId: string, number: number): void {
       if (number % lookEvery !== 0) return;
       void parts.inTurn(`task ${taskId}`, () => forgetOld(taskId));

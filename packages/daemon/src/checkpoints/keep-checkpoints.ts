@@ -30,7 +30,7 @@ export interface CheckpointParts {
   readonly saveEvents: (events: readonly RouseEvent[], time: EpochMs, agentId: string | null) => void;
   /** Throws a `Fault` when the task is over or another agent's, or the life that speaks is over. */
   readonly admit: (taskId: string, speaker: CheckpointSpeaker) => void;
-  /** Saves the working tree of an agent. `null`: its folder has none. Rejects with a `Fault` when it cannot be saved. */
+  /** Saves the working tree of an agent. `null`: its folder has none. Rejects with a `Fault` when that fails. */
   readonly takeSnapshot: (
     agentId: string,
     incarnation: number | null,
@@ -156,7 +156,7 @@ export function keepCheckpoints(parts: CheckpointParts) {
     return parts.takeSnapshot(agentId, incarnation, `${taskId}/${number}/${readClock().time}`);
   }
 
-  /** The same sent again, because the answer was lost: its commit may not be done, and a damaged file is written again. */
+  /** The same sent again after a lost answer: its commit may not be done, and a damaged file is written again. */
   async function repeat(twin: Checkpoint, { state }: WantedCheckpoint): Promise<SavedAnswer> {
     if (state.inFile) await inTurn(stateKey(state.hash), () => states.put(state.hash, state.text));
     const { taskId, id } = twin;

@@ -87,7 +87,9 @@ export function recallCheckpoints(parts: RecallParts) {
     return { taskId, sound: checks.every(({ flaws }) => flaws.length === 0), checks, more };
   }
 
-  /** The id of the newest checkpoint if it is gone. No other checkpoint names it, so that shows by the task's record only. */
+  /**
+   * The id of the newest checkpoint if it is gone. No other checkpoint names it, so only the task's record shows that.
+   */
   async function findMissing(newest: string | null, found: SavedHead | undefined): Promise<string | null> {
     return newest === found?.id || newest === null || (await store.findCheckpoint(newest)) !== null ? null : newest;
   }

@@ -1,6 +1,8 @@
 import type { EscalationReason, EscalationReport, FindingKind, RemediationHint } from "@rouse/contract";
 
-/** AGENT and ESCALATION stand for ids, whose schema allows only plain characters; nothing else gets into these texts. */
+/**
+ * AGENT and ESCALATION stand for ids, whose schema allows only plain characters. Nothing else gets into these texts.
+ */
 type Advice = readonly [text: string, command: string];
 
 const look = "rouse why AGENT";

@@ -206,7 +206,7 @@ export type Words = ReturnType<typeof takeWords>;
 const toldBy = ["ESCALATION_TRIGGERED", "ESCALATION_DECIDED", "ESCALATION_UNANSWERED", "INCIDENT_CLOSED"] as const;
 const atOnce = 1000;
 
-/** How a question that is not open ended, by its events; `null` when there are none, because it was never asked or is forgotten. */
+/** How a question that is not open ended, by its events; `null` when it was never asked, or its events are gone. */
 export async function recallEnding(
   readEvents: Store["readEvents"],
   escalation: string,

@@ -88,7 +88,7 @@ interface AskingParts extends Pick<SharedServices, "toWall"> {
   noteRefusedAnswer(agentId: string, escalation: string, because: AnswerRefusal): void;
 }
 
-/** Sends questions to the orchestrator. An answer that comes at once is taken before the question counts as delivered. */
+/** Sends questions to the orchestrator. An immediate answer is taken before the question counts as delivered. */
 export function askOrchestrator({ orchestrator, notice, decide, noteRefusedAnswer, toWall }: AskingParts) {
   return {
     async ask({ escalation, until }: Of<"escalate">): Promise<ActionOutcome> {

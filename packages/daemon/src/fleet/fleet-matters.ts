@@ -190,8 +190,9 @@ export interface Onlooker {
 export type MaySee = (who: Onlooker, other: string | null) => boolean;
 
 /**
- * With `own-node`, an agent sees those on this machine: all that Rouse holds, and all that name no node. What the reader says of
- * its own node does not count. A token that may be used anywhere says nothing about where its agent is, so it sees none.
+ * With `own-node`, an agent sees those on this machine: all that Rouse holds, and all that name no node. What the
+ * reader says of its own node does not count. A token that may be used anywhere says nothing about where its agent is,
+ * so it sees none.
  */
 export const fleetSight =
   ({ roster, config }: { readonly roster: Roster; readonly config: () => Config }): MaySee =>

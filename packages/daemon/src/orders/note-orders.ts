@@ -57,8 +57,8 @@ export const refusalLine = (
 });
 
 /**
- * Counts by key, and says how often a key came: only the first, second, fourth, eighth … time, otherwise `null`. Of too many
- * keys, the one that came longest ago is forgotten.
+ * Counts by key, and says how often a key came: only the first, second, fourth, eighth … time, otherwise `null`. Of too
+ * many keys, the one that came longest ago is forgotten.
  */
 export function countRarely(mostKeys: number): (key: string) => number | null {
   const counts = new Map<string, number>();

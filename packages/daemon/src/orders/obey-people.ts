@@ -21,7 +21,9 @@ const refusals: Readonly<Partial<Record<StopRefusal, string>>> = {
   "work-not-saved": "its working tree could not be saved; look at `rouse why`, or add --force to stop it all the same",
 };
 
-/** Stops or restarts an agent by a person's order: the order is recorded, carried out, and answered with its outcome. */
+/**
+ * Stops or restarts an agent by a person's order. The order is recorded, carried out, and answered with its outcome.
+ */
 export function obeyPeople({ roster, engine, agents, commits, readClock, afterCommits, after }: ObeyingParts) {
   async function order(
     what: "stop" | "restart",

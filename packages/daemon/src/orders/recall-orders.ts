@@ -7,7 +7,7 @@ import type { Resumption, SavedRecord, Store } from "../ports/store.ts";
 /** An order is carried out within minutes: an open one is among the newest lines of its agent's trail. */
 const linesToRead = 1000;
 
-/** Agents with an open order to stop that the audit trail backs with our signature. Anybody who can write to the database can forge the rest. */
+/** Agents with an open order to stop that is in the audit trail under our signature. Records alone could be forged. */
 export type BackedOrders = ReadonlySet<string>;
 
 export async function recallOrders(
@@ -37,7 +37,7 @@ export const hasOpenOrder = ({ ending: { stop } }: AgentRecord): boolean =>
 /** Saves parsing every record twice. */
 const mayBeOrdered = ({ record }: SavedRecord): boolean => record.includes('"ordered"');
 
-/** The order itself, or our own stop that a person took over. It names this very life, so that no old order can be used again. */
+/** The order itself, or our own stop that a person took over. It names this life, so no old order can be used again. */
 function isOrderOf(
   { action, actor, subject, evidence }: AuditRecord,
   { agentId, life: { incarnation }, ending: { stop } }: AgentRecord,

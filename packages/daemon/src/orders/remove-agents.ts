@@ -30,7 +30,7 @@ const refusals: Readonly<Record<RemovalRefusal, (agentId: string) => string>> = 
   held: (id) => `the holder of ${id} is still there; try again in a moment`,
 };
 
-/** Removes an agent that is over for good: first an audit line, then the files of its holder, then what the store keeps of it. */
+/** Removes an agent that is over: first an audit line, then the files of its holder, then what the store keeps. */
 export function removeAgents(parts: RemovingParts) {
   const { roster, records, engine, agents, commits, fleet, incidents, holders, tasks, clock, config } = parts;
 

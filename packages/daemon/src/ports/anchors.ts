@@ -1,6 +1,6 @@
 import type { AuditSeal } from "@rouse/contract";
 
-/** Where seals are kept besides the database, as the configuration names it. */
+/** Where seals are kept beside the database, as the configuration names it. */
 export type AnchorPlace =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "git"; readonly folder: string; readonly ref: string }
@@ -17,7 +17,7 @@ export interface Anchor {
   read(): Promise<readonly unknown[] | null>;
 }
 
-/** `null`: this program has no hands for such a place. */
+/** `null`: this program cannot write to such a place. */
 export type OpenAnchor = (at: AnchorPlace) => Anchor | null;
 
 /** One per technology. */

@@ -2,8 +2,8 @@ import type { DurationMs } from "@rouse/contract";
 import type { ClockReading } from "@rouse/core";
 
 /**
- * The machine's clocks. `mono` never goes back and is cheap enough for every turn; `read` reads all three together, for the
- * comparison that tells whether we ourselves slept, stalled or were set to another time.
+ * The machine's clocks. `mono` never goes back and is cheap enough for every turn. `read` reads all three together:
+ * comparing them shows whether this process slept, stalled or was set to another time.
  */
 export interface Clock {
   mono(): DurationMs;
@@ -11,7 +11,7 @@ export interface Clock {
   read(): ClockReading;
 }
 
-/** Being woken. Nothing is remembered in a timer: losing one only means looking later. */
+/** Timers. They hold no state: a lost one only means looking later. */
 export interface Timers {
   /** Calls back once, not before `delay` has passed. */
   after(delay: DurationMs, callback: () => void): () => void;

@@ -17,35 +17,35 @@ import type { WatchSettings } from "@rouse/holder";
 
 export type { WatchSettings };
 
-/** What is known of a life from its holder's own word. */
+/** What a holder registered of a life. */
 export interface RegisteredLife {
   readonly incarnation: number;
   readonly pid: number;
-  /** `null`: its holder is of an earlier version, or nobody ever spoke with it. */
+  /** `null`: its holder is of an earlier version, or was never connected. */
   readonly identity: LifeIdentity | null;
   /** The processes that it left. */
   readonly left: readonly number[];
 }
 
-/** What holders have to tell. Each call resolves once it is saved: only then is the holder told that it was heard. */
-/** How an agent ended, as its holder wrote it down, and when. */
+/** How and when an agent ended, as its holder wrote it down. */
 export interface WrittenExit {
   readonly exit: ExitStatus;
   readonly at: EpochMs;
 }
 
+/** What holders report. Each call resolves once it is saved: only then is the report acknowledged to the holder. */
 export interface HolderNews {
-  /** Which life of an agent is known, whether its end is, and whether it left processes. `null`: nobody knows it. */
+  /** Which life of an agent is known, whether it is over, and whether it left processes. `null`: an unknown agent. */
   standing(agentId: string): { readonly incarnation: number; readonly over: boolean; readonly left: boolean } | null;
-  /** Who the last life of an agent is. `null`: nobody knows it. */
+  /** The last life of an agent. `null`: an unknown agent. */
   registered(agentId: string): RegisteredLife | null;
-  /** Somebody is held. Resolves to the number of the last report that is known of this life, or `null` when that life is over. */
+  /** An agent has a holder. Resolves to the last report known of this life, or `null` when that life is over. */
   held(
     hold: HolderInfo,
     adopted: boolean,
   ): Promise<{ readonly lastReport: number; readonly settings: WatchSettings } | null>;
   reported(agentId: string, incarnation: number, report: HolderReport): Promise<void>;
-  /** Its holder is gone (unless another reason is given); what of the agent's own process, and how it ended if that is known. */
+  /** Its holder is gone (or `because`): whether the agent's process is, and how it ended if that is known. */
   lost(
     agentId: string,
     incarnation: number,
@@ -53,9 +53,9 @@ export interface HolderNews {
     exit: WrittenExit | null,
     because?: HolderLoss,
   ): Promise<void>;
-  /** Its end is known, its holder is gone, and so are the processes it left. */
+  /** An agent that has ended: its holder is gone, and so are the processes it left. */
   nobodyLeft(agentId: string, incarnation: number): Promise<void>;
-  /** Processes of that life are about to be ended, because the next would work beside them. Nobody is signalled before this resolves. */
+  /** Processes of that life are about to be ended before the next begins. None is signalled before this resolves. */
   endsLeftovers(agentId: string, incarnation: number, processes: readonly RunningProcess[]): Promise<void>;
 }
 
@@ -64,11 +64,11 @@ export interface StopRequest {
   readonly agentId: string;
   readonly incarnation: number;
   readonly grace: DurationMs;
-  /** Our own decision, not a person's word: refused as `attached` while somebody sits at its terminal. */
+  /** For our own decisions: refused as `attached` while a person is attached to its terminal. */
   readonly unlessAttached: boolean;
-  /** Of our own decision. Refused as `too-late` when it would be begun after this moment of the wall clock. */
+  /** For our own decisions: refused as `too-late` after this moment of the wall clock. */
   readonly notAfter?: EpochMs;
-  /** Of our own decision, made for the agent's silence. Refused as `moved-since` when it has shown work since this moment of the wall clock. */
+  /** For our own decisions about a silent agent: refused as `moved-since` when it has shown work since this moment. */
   readonly silentAt?: EpochMs;
 }
 
@@ -80,7 +80,7 @@ export interface NudgeRequest {
   readonly text: string;
   /** Not given after this moment of the wall clock. */
   readonly notAfter: EpochMs;
-  /** Also into a terminal that a person has open, when they have left it alone. */
+  /** Also into a terminal that a person is attached to, when they have not typed for a while. */
   readonly whenIdle?: true;
 }
 
@@ -89,21 +89,21 @@ export interface ContainRequest {
   readonly agentId: string;
   readonly incarnation: number;
   readonly how: ContainmentMeans | "let-go";
-  /** What its program is told instead of its tools being run. */
+  /** Its program is told this instead of running a tool. */
   readonly reason: string;
   /** Grows from one decision to the next. */
   readonly decidedAt: number;
   readonly lasts: DurationMs;
 }
 
-/** What the next life of an agent is given to go on with. */
+/** What the next life of an agent begins with. */
 export interface Revival {
   readonly context: RecoveryContext;
   /** JSON; put into a file that only the agent's owner can read. */
   readonly state: string | null;
-  /** The conversation of its last life, for programs that keep such. */
+  /** The conversation of its last life, for programs that keep one. */
   readonly session: string | null;
-  /** That conversation is as long as its program can bear: the next life begins a new one. */
+  /** That conversation is as long as its program allows: the next life begins a new one. */
   readonly sessionFull?: true;
 }
 
@@ -111,13 +111,13 @@ export type Started =
   | { readonly incarnation: number; readonly recovery: RecoveryContext | null }
   | { readonly problem: string };
 
-/** What the program of an agent says of its account. `unknown`: nothing can be concluded, and whoever asked does what it would have done unasked. */
+/** What the program of an agent says of its account. `unknown`: the caller goes on as if it had not asked. */
 export type Quota =
   | { readonly kind: "free" }
   | { readonly kind: "used-up"; readonly resetsInMs: DurationMs | null }
   | {
       readonly kind: "unknown";
-      /** `another-account`: what could be asked is not what the agent uses; `begun`: its next life is there already. */
+      /** `another-account`: the account that can be asked is not the agent's; `begun`: its next life runs already. */
       readonly because:
         | "no-way"
         | "started-otherwise"
@@ -130,46 +130,50 @@ export type Quota =
 
 /**
  * The hands on supervised agents. The promises:
- * - After `begin`, every holder of this home is found within seconds, whether it was there before or came later, and each is told about once.
- * - Reports of one life arrive in order, none is left out; one may come twice around a crash.
- * - A holder that is gone, silent or refuses us is told of with the reason, and after it the end of the agent's process, by looking at the
- *   process itself. One that listens to us again is told of as held.
- * - `stop` verifies identity and life before every signal, and is the same done twice. It rejects only when nothing could be learnt.
- * - Where its holder is gone, nobody is signalled for what files say of a life unless that is what was registered of it.
- * - `withdrawStop` keeps a stop from being begun, also one that is still to arrive. It is tried once and never rejects.
- * - `nudge` gives its text at most once per key, and never into a prompt, a half-typed line, a full screen or somebody's hands. It rejects only
- *   when nothing could be learnt; asked again with the same key, it gives the first answer and types nothing.
- * - `contain` breaks a turn off at most once per key, and never where the key might mean something else; a pause ends by itself after `lasts`; what
- *   was decided before the agent was let go has no effect after it.
- * - `quotaOf` asks without a request to a model, leaves no process behind, and takes seconds. It rejects only when this monitor is closed meanwhile.
- * - `forget` removes everything that is kept of an agent whose holder and process are gone, and waits some seconds for a holder that is leaving. It
- *   answers false, and has removed nothing, while one of them is there. An agent that nothing is kept of is forgotten already.
- * - `startAgain` starts the same command with the same configuration as the next life and tells it where to go on; asked again for the same life, it
- *   starts nothing twice, and tries again what never began.
+ * - After `begin`, every holder of this home is found within seconds, also one that comes later, and reported once.
+ * - Reports of one life arrive in order and none is left out; around a crash one may come twice.
+ * - A holder that is gone, silent or refuses us is reported with the reason. After that, the agent's process is watched
+ *   and its end reported. A holder that listens to us again is reported as held.
+ * - `stop` verifies identity and life before every signal; calling it twice is calling it once. It rejects only when
+ *   the outcome is unknown.
+ * - Where the holder is gone, a process that its files name is signalled only if it is the one that was registered.
+ * - `withdrawStop` prevents a stop that has not begun, also one that arrives later. It is tried once and never rejects.
+ * - `nudge` gives its text at most once per key, and never into a prompt, a half-typed line, a full screen or a
+ *   terminal that a person uses. It rejects only when the outcome is unknown; called again with the same key, it gives
+ *   the first answer.
+ * - `contain` interrupts a turn at most once per key, and never where that keystroke might mean something else. A pause
+ *   ends by itself after `lasts`. A decision from before the agent was let go has no effect after it.
+ * - `quotaOf` sends no request to a model, leaves no process behind, and takes seconds. It rejects only when this
+ *   monitor closes.
+ * - `forget` removes everything that is kept of an agent whose holder and process are gone, and waits some seconds for
+ *   a holder that is exiting. While one of them is there it removes nothing and answers false. An unknown agent is
+ *   forgotten already.
+ * - `startAgain` starts the same command with the same configuration as the next life and tells it where to go on.
+ *   Called again for the same life, it starts nothing twice, and tries again what never began.
  */
 export interface Holders {
-  /** `epoch` grows with every monitor on the store of this id: holders refuse the orders of an older one, and of another store's. */
+  /** `epoch` grows with every monitor on this store: holders refuse orders of an older one, and of another store. */
   begin(news: HolderNews, epoch: number, store: string): Promise<void>;
   stop(request: StopRequest): Promise<StopOutcome>;
   withdrawStop(request: Pick<StopRequest, "key" | "agentId" | "incarnation">): Promise<void>;
   nudge(request: NudgeRequest): Promise<NudgeDelivery>;
   contain(request: ContainRequest): Promise<ContainOutcome>;
-  /** Whether the account of an agent that is down may be used again. */
+  /** Whether the account of an agent that is down has quota again. */
   quotaOf(agentId: string, afterIncarnation: number): Promise<Quota>;
   startAgain(agentId: string, afterIncarnation: number, revival: Revival | null): Promise<Started>;
   forget(agentId: string): Promise<boolean>;
-  /** The folder it was started in; `null` when nothing is written down of it. */
+  /** The folder it was started in; `null` when that is not known. */
   folderOf(agentId: string): string | null;
-  /** When a person said, while no monitor ran, that after this life there is to be no other; `null`: nobody did. */
+  /** When a person said, while no monitor ran, that this life is to be the last; `null`: nobody did. */
   keptDownAt(agentId: string, incarnation: number): EpochMs | null;
-  /** New patterns for whoever is held. */
+  /** New settings for all agents with a holder. */
   settle(settingsOf: (agentId: string) => WatchSettings | null): void;
-  /** Everybody held is looked at again at once and reported of, for a monitor that has been absent. Who cannot be reached now is heard of in its own time. */
+  /** After a gap: every holder that can be reached looks at its agent at once and reports. */
   lookAnew(): void;
   close(): Promise<void>;
 }
 
-/** Where holders are, and what a restarted agent is told of us. */
+/** Where holders are, and how a restarted agent reaches this monitor. */
 export interface HolderHome {
   readonly folder: string;
   /** The owner's token, from which the agent's own is made. */
@@ -177,7 +181,7 @@ export interface HolderHome {
   readonly url: () => string | null;
 }
 
-/** For a monitor that holds nobody: embedded in a program, or simulated. */
+/** For a monitor without holders: embedded in a program, or simulated. */
 export const noHolders: Holders = {
   begin: async () => {},
   stop: async () => ({ kind: "refused", because: "not-registered" }),

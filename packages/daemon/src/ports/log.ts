@@ -1,4 +1,4 @@
-/** What the monitor says to whoever runs it. Never secrets; text from agents only after `printable`. */
+/** The monitor's log. Never secrets; text from agents only after `printable`. */
 export interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

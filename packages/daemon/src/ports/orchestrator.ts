@@ -1,6 +1,6 @@
 import type { AnswerRefusal, DecisionRequest, EpochMs, EscalationNotice } from "@rouse/contract";
 
-/** Somebody has it; somebody has it and answered at once; nobody took it; or whoever took it could not show that its answer counts. */
+/** Delivered; delivered and answered at once; not taken; or taken, but with an answer that is not rightly signed. */
 export type Asked =
   | "delivered"
   | { readonly decided: DecisionRequest }
@@ -8,16 +8,19 @@ export type Asked =
   | { readonly refused: AnswerRefusal; readonly problem: string };
 
 /**
- * Whoever decides what becomes of an agent when the ladder needs a word. The promises:
- * - `ask` resolves once somebody has it, or with the problem when nobody took it, and in time: before `until`, so that a person can still be told.
- *   It may be called again with the same notice after a crash; whoever is asked can tell by the id.
- * - A decision is handed on only when whoever gave it showed that it knows the secret and answers this very question.
- * - `withdraw` also ends an `ask` of the same escalation that is still under way. It is tried once or twice, never rejects, and nobody waits for it.
- * - After `close` nothing is sent any more; an `ask` that was under way rejects, because its outcome is not known. Closing twice is fine.
+ * Answers escalations by program. The promises:
+ * - `ask` resolves once the question is delivered, or with the problem when it is not, and before `until`, so that a
+ *   person can still be told. It may be called again with the same notice after a crash; the orchestrator can tell by
+ *   the id.
+ * - A decision counts only when it is signed with the secret and for this very question.
+ * - `withdraw` also ends an `ask` of the same escalation that is under way. It is tried once or twice and never
+ *   rejects.
+ * - After `close` nothing is sent; an `ask` that was under way rejects, because its outcome is not known. Closing twice
+ *   is fine.
  */
 export interface Orchestrator {
   ask(notice: EscalationNotice, until: EpochMs): Promise<Asked>;
-  /** It need not be answered any more. */
+  /** Says that the question need not be answered any more. */
   withdraw(escalation: string, agentId: string, because: string): Promise<void>;
   close(): void;
 }

@@ -20,7 +20,7 @@ export interface SavedSignal {
   readonly body: string;
 }
 
-/** What core knows of one agent. `through` is the id of the last signal that is part of it. */
+/** The record of one agent. `through` is the id of the last signal that is part of it. */
 export interface SavedRecord {
   readonly agentNo: number;
   readonly agentId: string;
@@ -45,26 +45,26 @@ export interface IntendedAction {
   readonly body: string;
 }
 
-/** What core knows of one thing of some machine: a task, an agent's standing, the kill budget. */
+/** The record of one thing of some machine: a task, an agent's trust, the kill budget. */
 export interface SavedMachine {
   /** Name of the machine. */
   readonly machine: string;
   readonly id: string;
   /** JSON; `null` removes it. */
   readonly record: string | null;
-  /** When it was over; `null` while it is not. Its history begins to age then. */
+  /** When it ended; `null` while it has not. It is kept for as long after that as the history. */
   readonly overAt: EpochMs | null;
 }
 
-/** The machine whose things have checkpoints. */
+/** The machine that has checkpoints. */
 export const taskMachine = "task";
 
-/** One that is kept. */
+/** A saved thing that was not removed. */
 export interface KeptMachine extends SavedMachine {
   readonly record: string;
 }
 
-/** One link of a task's chain, without its state. It is never changed once it is there. */
+/** One checkpoint of a task's chain, without its state. It is never changed. */
 export interface SavedHead {
   readonly id: string;
   readonly taskId: string;
@@ -82,28 +82,28 @@ export interface SavedCheckpoint extends SavedHead {
   readonly stateForgotten?: true;
 }
 
-/** So many states of a task, and so many bytes of them in all. The newest stays, however large it is. */
+/** The most states of a task, and their bytes in all. The newest stays, however large it is. */
 export interface StatesToKeep {
   readonly states: number;
   readonly bytes: number;
 }
 
-/** A line of the audit trail, as the line after it and the marks below refer to it. */
+/** The place of a line in the audit trail. The next line and the marks below refer to it. */
 export interface AuditPlace {
   readonly number: number;
   readonly hash: string;
 }
 
-/** The mark, written with every commit that has audit lines, of the last of them: JSON of its `AuditPlace`. */
+/** The mark of the last audit line, written with every commit that has some: JSON of its `AuditPlace`. */
 export const auditHeadMark = "audit-head";
-/** The mark of the last audit line that was removed before trails were sealed: JSON of its `AuditPlace`. Since then the trail itself says it. */
+/** The mark of the last audit line that an earlier version removed: JSON of its `AuditPlace`. Now the trail says it. */
 export const auditRemovedMark = "audit-anchor";
 /** The mark of the store's id, made with its first monitor: holders and seals name it. */
 export const storeMark = "store";
 /** The mark of the id that the trail is sealed under, written with its first seal: the store's own. */
 export const auditStoreMark = "audit-store";
 
-/** The trail as it lies in a database that nobody has open: its lines, and the marks above. */
+/** The trail in a database that no monitor has open: its lines, and the marks above. */
 export interface StoredTrail {
   readonly lines: readonly unknown[];
   readonly marks: { readonly head: string | null; readonly store: string | null; readonly removed: string | null };
@@ -120,11 +120,11 @@ export interface AuditQuery {
   readonly newestFirst?: boolean;
 }
 
-/** Everything one turn of the event loop wants kept, all of it or nothing. */
+/** Everything that one turn of the event loop saves, all of it or nothing. */
 export interface Commit {
-  /** The one it was decided under, from `takeOver`; 0 where nobody has taken the shard over yet. */
+  /** The epoch it was decided under, from `takeOver`; 0 before the first. */
   readonly epoch: number;
-  /** Numbers of agents that are taken out, before anything else of this commit is written. */
+  /** Numbers of agents that are removed, before anything else of this commit is written. */
   readonly removed: readonly number[];
   readonly signals: readonly SavedSignal[];
   readonly records: readonly SavedRecord[];
@@ -154,7 +154,7 @@ export const emptyCommit: Commit = {
   marks: {},
 };
 
-/** Another monitor has taken the shard over since: whatever this one wants to write was decided without knowing what that one did. */
+/** Another monitor has taken the shard over: this one decided without knowing what that one did. */
 export const epochLost = (lost: number, taken: number): Fault =>
   new Fault("epoch-lost", `another monitor has taken over (epoch ${taken}), so this one (epoch ${lost}) saves nothing`);
 
@@ -201,49 +201,54 @@ export interface RetentionOrder {
   readonly now: EpochMs;
   /** Single beats older than this become one row an hour. */
   readonly beats: DurationMs;
-  /** Events, hourly rows and what is over of any machine are removed when they are older than this. */
+  /** Events, hourly rows and things of any machine that ended are removed when they are older than this. */
   readonly history: DurationMs;
-  /** Audit lines up to this number are removed, but never the last; the trail has to say so before. None when not given. */
+  /** Audit lines up to this number are removed, but never the last; a line of the trail says so first. */
   readonly auditThrough?: number;
 }
 
 /**
- * Where Rouse keeps what it must not forget: one shard of it. Several shards may lie in one place; whoever holds several has a store of each. Embedded,
- * there is one, number 0. The promises:
- * - A shard has its own records, machines, events, checkpoints, marks, numbers and audit trail, and shows nothing of another's.
+ * One shard of what Rouse keeps. Several shards may lie in one place, each with a store of its own. Embedded, there is
+ * one, number 0. The promises:
+ * - A shard has its own records, machines, events, checkpoints, marks, numbers and audit trail, and shows nothing of
+ *   another's.
  * - A commit that resolved is on disk, whole, and survives the death of the process and of the machine.
- * - A commit that rejected left nothing behind; the same commit may be tried again. Rejections are `Fault`s: `store-unavailable`
- *   (retryable: full disk, read-only, IO error) or `database-damaged`.
- * - A commit whose epoch is not the one taken last is refused with `epoch-lost`, and nothing of it is kept. It is checked in the transaction that
- *   writes it, so a monitor that was replaced cannot write, however late it learns of that.
+ * - A commit that rejected left nothing behind; the same commit may be tried again. Rejections are `Fault`s:
+ *   `store-unavailable` (retryable: full disk, read-only, IO error) or `database-damaged`.
+ * - A commit whose epoch is not the one taken last is refused with `epoch-lost`, and nothing of it is kept. That is
+ *   checked in the transaction that writes, so a monitor that was replaced cannot write, however late it learns of
+ *   that.
  * - Commits are applied in the order they were called.
- * - Saving a signal, an event, an action, a checkpoint or an audit line under an id, key or number that is already there changes nothing: a
- *   retry is harmless. What is saved of a machine is as it was saved last.
- * - An agent that is removed leaves no record, no signal and no past of its own; another may have its name from the same commit on. Its events and its
+ * - Saving a signal, an event, an action, a checkpoint or an audit line under an id, key or number that is already
+ *   there changes nothing: a retry is harmless. The record of a machine is replaced.
+ * - A removed agent leaves no record and no signal. Another may have its name from the same commit on. Its events and
  *   audit lines stay until they are old.
- * - Checkpoints are kept for as long as their task is; tasks that are over, and their checkpoints, are removed with the history. Of old ones the
- *   state may be forgotten, never the head: the chain stays whole. Files of states are the runtime's; `refersToState` tells whether one is still
- *   needed.
- * - Of the audit trail only the beginning is ever removed, never the last line: what is left is still a chain, and the next line finds its end.
+ * - Checkpoints are kept for as long as their task is; tasks that are over, and their checkpoints, are removed with the
+ *   history. Of old checkpoints the state may be forgotten, never the head: the chain stays whole. Files of states are
+ *   the runtime's; `refersToState` tells whether one is still needed.
+ * - Only the beginning of the audit trail is ever removed, never the last line: the rest is still a chain, and the next
+ *   line finds its end.
  * - Reads see every commit that resolved before they were called.
- * - `tidy` works in small steps so that a commit never waits long for it; it resolves to true while there is more to do.
- * - One monitor per shard: a second `open` rejects with `daemon-running` for as long as the first lives, however it dies.
+ * - `tidy` works in small steps so that a commit never waits long for it; it resolves to true while there is more to
+ *   do.
+ * - One monitor per shard: a second `open` rejects with `daemon-running` for as long as the first lives, however it
+ *   dies.
  * - `close` waits for what is under way; calling it twice is fine.
  */
 export interface Store {
-  /** Takes the shard over from the monitor before, with a higher epoch than any it has had. Resume after it: then nobody else adds to what was read. */
+  /** Takes the shard over, with a higher epoch than any before. Resume after it: then no other monitor writes. */
   takeOver(): Promise<number>;
   resume(): Promise<Resumption>;
   commit(commit: Commit): Promise<void>;
   readEvents(query: EventQuery): Promise<SavedEvent[]>;
   /** Newest first, only ids below `before` where that is given. */
   readBeats(agentNo: number, limit: number, before?: number): Promise<SavedSignal[]>;
-  /** What agents and holders told of steps, and so may tell (`steps` and `holder`): newest first, only ids below `before` where that is given. */
+  /** The signals that may hold steps (`steps`, `holder`): newest first, only ids below `before` where that is given. */
   readSteps(agentNo: number, before: number | null, limit: number): Promise<SavedSignal[]>;
   /** Stretches of `step` covering (from, to], oldest first; stretches without a beat are left out. */
   readHistory(agentNo: number, from: EpochMs, to: EpochMs, step: DurationMs): Promise<BeatStretch[]>;
   readAudit(query: AuditQuery): Promise<AuditRecord[]>;
-  /** Newest first, only numbers below `before` where that is given. Without their states: those are large, and read one by one. */
+  /** Newest first, only numbers below `before` where that is given. Their states are large, and read one by one. */
   readCheckpoints(taskId: string, limit: number, before?: number): Promise<SavedHead[]>;
   findCheckpoint(id: string): Promise<SavedCheckpoint | null>;
   /** Whether any checkpoint that is kept has its state in the file of this hash. */
@@ -258,10 +263,10 @@ interface KeptState extends Pick<SavedHead, "id" | "head"> {
   readonly isForgotten: boolean;
 }
 
-/** A commit waits behind them. */
+/** Commits wait while these are written. */
 const mostAtOnce = 200;
 
-/** Of the states of a task, newest first, the oldest of those beyond what is kept. Where one was forgotten before, all older ones were too. */
+/** The oldest states of a task beyond what is kept. Where a state was forgotten before, all older ones were too. */
 export function surplusStates<T extends KeptState>(newestFirst: Iterable<T>, keep: StatesToKeep): T[] {
   const surplus: T[] = [];
   let states = 0;
@@ -275,7 +280,7 @@ export function surplusStates<T extends KeptState>(newestFirst: Iterable<T>, kee
   return surplus.slice(-mostAtOnce);
 }
 
-/** What a damaged head says is nothing to count with. */
+/** A damaged head counts as nothing. */
 function bytesIn(head: string): number {
   try {
     const { stateBytes } = JSON.parse(head) as { stateBytes?: unknown };

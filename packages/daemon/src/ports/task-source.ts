@@ -7,10 +7,10 @@ export interface KnownTask {
   readonly agentId: string | null;
 }
 
-/** A person's word about a task that came through a source. */
+/** A person's order about a task that came through a source. */
 export type SourceOrder = "cancel" | "block" | "unblock" | "retry";
 
-/** The monitor's side: what it knows of tasks, and where new ones and orders are handed in. Refusals are `Fault`s. */
+/** The monitor's side: looks tasks up, and takes new ones and orders. Refusals are `Fault`s. */
 export interface TaskDesk {
   find(taskId: string): KnownTask | null;
   /** Resolves once it is saved. */
@@ -21,16 +21,14 @@ export interface TaskDesk {
 }
 
 /**
- * Where tasks come from beside the API, and where it is told what becomes of them. The promises:
- * - A task that is found there is handed in once; what it asks for is data, and nothing in it is ever followed.
- * - What Rouse has saved of a task is shown there soon, and only what is Rouse's to say: everything else is left as its owner wrote it.
- * - What its owner changes meanwhile is never overwritten.
- * - PackedFault is logged and tried again; it never reaches the monitor.
+ * Where tasks come from beside the API, and where their status is shown. The promises:
+ * - A task that is found there is created once. Its text is data, and nothing in it is ever followed.
+ * - The status of a task is shown there soon after it is saved. Everything else is left as its owner wrote it.
+ * - What the owner changes meanwhile is never overwritten.
+ * - What fails is logged and tried again; it never reaches the monitor.
  * - After `close` nothing is read or written any more. Closing twice is fine.
  */
 export interface TaskSource {
   begin(desk: TaskDesk): void;
   close(): Promise<void>;
 }
-
-export const noTaskSource: TaskSource = { begin: () => undefined, close: async () => undefined };

@@ -12,8 +12,8 @@ export interface SnapshotRequest {
 }
 
 /**
- * Something of the work tree that a snapshot does not hold. Of a tracked file that is unreadable it holds the last known content; of a repository
- * inside the work tree the commit it is at, if it has one.
+ * A file of the work tree that a snapshot does not hold. For an unreadable tracked file it holds the last known
+ * content; for a repository inside the work tree the commit it is at, if it has one.
  */
 export interface LeftOut {
   readonly path: string;
@@ -69,16 +69,17 @@ export type RestoreOutcome =
 
 /**
  * Keeps what an agent has not committed. The promises:
- * - A snapshot holds every file of the work tree that is not ignored, untracked ones included, on a reference of its own; removing unused objects
- *   does not touch it. What it could not read it leaves out and names.
- * - Taking one changes nothing a person works with: index, HEAD, branches, stash, reflogs and files stay as they are, and nothing the repository
- *   configures is run: no hook, no filter, no program of any kind.
- * - It works in the middle of a merge or rebase, on no branch, before the first commit, and while somebody else's git holds the index.
+ * - A snapshot holds every file of the work tree that is not ignored, untracked ones included, on a ref of its own, so
+ *   that git does not remove it as unused. It names the files it could not read.
+ * - Taking one changes nothing a person works with: index, HEAD, branches, stash, reflogs and files stay as they are,
+ *   and nothing that the repository configures is run: no hook, no filter, no program of any kind.
+ * - It works in the middle of a merge or rebase, on no branch, before the first commit, and while somebody else's git
+ *   holds the index.
  * - The same key for the same life gives the same snapshot. The newest 20 of an agent are kept.
  * - It ends within its deadline, whatever git does. What cannot be saved is an outcome, never a rejection.
  * - `list` rejects with a `Fault` when it could not look; a folder without a repository has an empty list.
- * - `restore` goes into a new folder, or, asked for explicitly, `"in-place"`: then what is there is saved first, ignored files stay, and so do
- *   HEAD, branch and index. It is refused whenever it would overwrite what no snapshot holds.
+ * - `restore` goes into a new folder, or `"in-place"`: then what is there is saved first, and ignored files, HEAD,
+ *   branch and index stay. It is refused whenever it would overwrite what no snapshot holds.
  */
 export interface Workspaces {
   snapshot(request: SnapshotRequest): Promise<SnapshotOutcome>;
@@ -87,7 +88,7 @@ export interface Workspaces {
   restore(commit: string, folder: string, to: string | "in-place"): Promise<RestoreOutcome>;
 }
 
-/** For a monitor that has no hands on folders: embedded in a program, or simulated. */
+/** For a monitor that is simulated. */
 export const noWorkspaces: Workspaces = {
   snapshot: async () => ({ kind: "nothing-to-save", because: "no-repository" }),
   list: async () => [],

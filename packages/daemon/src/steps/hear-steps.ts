@@ -9,7 +9,7 @@ interface HearingParts extends Pick<SharedServices, "roster" | "agents" | "commi
   readonly eachSlice: EachSlice;
 }
 
-/** `life`: the incarnation that speaks, where its token says so. `keep`: how much of a request that is sent again was taken. */
+/** `life`: the incarnation that speaks, where its token says so. `keep`: how much of a repeated request was taken. */
 export type HearSteps = (
   agentId: string,
   sent: readonly unknown[],
@@ -51,8 +51,8 @@ function refuseName(agentId: string): void {
 const longestProblem = 300;
 
 /**
- * Parses the steps that an agent reports, one by one; the first has the number `from`. What comes out holds digests, and text
- * only where the user wants it kept.
+ * Parses the steps that an agent reports, one by one; the first has the number `from`. What comes out holds digests,
+ * and text only where the user wants it kept.
  */
 export function readSteps(sent: readonly unknown[], keepsText: boolean, from = 0) {
   const events: StepEvent[] = [];

@@ -22,8 +22,8 @@ interface TakingParts {
 type TakeSteps = (agentId: string, events: readonly StepEvent[], life: number | null, moment: Moment) => void;
 
 /**
- * Each event is a turn of its own, as in a replay, so that a repetition in the middle of a batch is seen. All are kept as one
- * signal. A life that is over is refused; an unknown life begins with its first step.
+ * Each event is a turn of its own, as in a replay, so that a repetition in the middle of a batch is seen. All are kept
+ * as one signal. A life that is over is refused; an unknown life begins with its first step.
  */
 export function takeSteps(parts: TakingParts): TakeSteps {
   const { engine, roster, commits, enroll, register, keepSignal, run } = parts;

@@ -10,7 +10,7 @@ export interface WantsClaim {
   readonly agentId: string;
 }
 
-/** Claims a task for an agent that names it in its heartbeats or was started for it: at once, or as soon as the task is free. */
+/** Claims a task for an agent that names it in heartbeats or was started for it, as soon as the task is free. */
 export function awaitTasks(
   roster: SharedServices["roster"],
   find: (taskId: string) => TaskRecord | undefined,
@@ -18,8 +18,8 @@ export function awaitTasks(
   post: Engine["post"],
 ) {
   /**
-   * By task, the agents that named it and never had it, because it is not announced, not ready, or another's; the first comes
-   * first. An agent that had it and lost it does not wait: it was told to leave the task alone.
+   * By task, the agents that named it and never had it, because it is not announced, not ready, or another's; the first
+   * comes first. An agent that had it and lost it does not wait: it was told to leave the task alone.
    */
   const waiting = indexIds();
 

@@ -47,7 +47,7 @@ type TaskParts = Pick<SharedServices, "engine" | "roster" | "commits" | "doubt" 
 /** So many take a few hundredths of a second. */
 const forgivenAtOnce = 2000;
 
-/** The tasks the monitor knows, who has them, and what became of them. Everything is synchronous; the caller waits for the commit. */
+/** The tasks the monitor knows, and who has them. Everything is synchronous; the caller waits for the commit. */
 export function hostTasks(parts: TaskParts) {
   const { engine, roster, commits, doubt } = parts;
   const tasks = new Map<string, KeptTask>();
@@ -109,7 +109,7 @@ export function hostTasks(parts: TaskParts) {
     engine.post(trustMachine.name, ended.agentId, signal);
   }
 
-  /** A task that is claimed or stalled hears of its agent's work at every tick; others hear of it when their own clock is due. */
+  /** A task that is claimed or stalled hears of its agent's work at every tick; others when their own clock is due. */
   function listenFor(kept: KeptTask): void {
     const { state } = kept.record;
     const listens = isAtWork(state) && (state.status === "claimed" || state.stalled !== null);
@@ -209,7 +209,7 @@ export function hostTasks(parts: TaskParts) {
     }
   }
 
-  /** Progress of the agent counts as an update, as of when it was made, of the task that the agent is known to work on. */
+  /** Progress of the agent counts as an update of the task that it is known to work on, as of when it was made. */
   function hearAgent(kept: KeptTask, { time }: Moment): void {
     const held = claimOf(kept.record);
     const record = held === null ? undefined : roster.find(held.agentId)?.record;
@@ -219,7 +219,9 @@ export function hostTasks(parts: TaskParts) {
     run(kept, { kind: "update", agentId: held.agentId, claim: held.number }, { now, time });
   }
 
-  /** After a turn of an agent its tasks are kept for it, given back or completed. An agent that was started for a task gets it. */
+  /**
+   * After a turn of an agent its tasks are kept for it, given back or completed, and a task it names may be claimed.
+   */
   function noticeAgent(before: AgentRecord, after: AgentRecord, moment: Moment): void {
     hooks.noteTurn(before, after);
     if (after.life.heard && !before.life.heard) workers.remindOfClaim(after.agentId);
@@ -237,7 +239,7 @@ export function hostTasks(parts: TaskParts) {
     if (fate.kind === "recovered") workers.tellOfLoss(after);
   }
 
-  /** Gaps are known only while the monitor runs, so each task saves what they cost it. Some at a time, to cause no new gap. */
+  /** Gaps are known only while the monitor runs, so each task saves what they cost it: some at a time. */
   function forgiveBlindness(moment: Moment): void {
     const gap = doubt.lastGap()?.id ?? gapForgiven;
     if (gap !== gapForgiven) toForgive = [...tasks.values()].filter(({ record }) => claimOf(record) !== null);

@@ -27,8 +27,8 @@ export class KeptTask implements Kept<TaskRecord> {
 }
 
 /**
- * The task as it begins anew by a person's order, or `null` if it has neither failed nor been cancelled. The numbers of claims
- * and alerts go on, so that words under an earlier claim are refused.
+ * The task as it begins anew by a person's order, or `null` if it has neither failed nor been cancelled. The numbers of
+ * claims and alerts go on, so that words under an earlier claim are refused.
  */
 export function retryTask(
   task: TaskRecord,
@@ -60,7 +60,7 @@ export function countBlocked(doubt: Pick<SelfDoubt, "noteCriticalBlocked">, post
       if (before !== null && !isCriticalBlocked(before)) isNew = true;
     },
     othersThan: (taskId: string): number => blocked.size - Number(blocked.has(taskId)),
-    /** Wakes the agents of these tasks, because the escalation about them may be more severe now: once for however many are new. */
+    /** Wakes the agents of these tasks once after any is new: the escalation about them may be more severe now. */
     wakeConcerned(): void {
       if (!isNew) return;
       isNew = false;
@@ -69,7 +69,7 @@ export function countBlocked(doubt: Pick<SelfDoubt, "noteCriticalBlocked">, post
   };
 }
 
-/** Finds the rules of a task: by the settings of the agent that has it, or asks for it, together with those of the task. */
+/** Finds the rules of a task by its own settings and those of the agent that has it or asks for it. */
 export function chooseTaskRules({ roster, config }: Pick<SharedServices, "roster" | "config">) {
   return function rulesFor(task: TaskRecord, agentId: string | null = agentOf(task)): TaskRules {
     const record = agentId === null ? undefined : roster.find(agentId)?.record;

@@ -31,8 +31,8 @@ const placeOf = ({ state, createdAt }: TaskRecord): Place =>
   "overAt" in state ? { over: true, time: state.overAt } : { over: false, time: createdAt };
 
 /**
- * One page of a list, after the task that the page before ended with. Tasks move between two requests: where that task has moved,
- * the page begins with what now stands at its place, so that nothing is left out.
+ * One page of a list, after the task that the page before ended with. Tasks move between two requests: where that task
+ * has moved, the page begins with what now stands at its place, so that nothing is left out.
  */
 export function pageOfTasks(
   found: readonly TaskRecord[],

@@ -135,7 +135,7 @@ const nobody = (taskId: string): RecoveryStatus => ({
   because: null,
 });
 
-/** For a task that was never announced, counted from its agent's record, which counts restarts after a crash without a task. */
+/** For a task that was never announced: the agent's record counts restarts after a crash without their task. */
 const countOwn = ({ recovery: { attempts: recoveries, restarts } }: AgentRecord, taskId: string): number =>
   Math.max(recoveries.filter((attempt) => attempt.taskId === taskId).length, restarts.length);
 

@@ -1,6 +1,6 @@
 import { isTaskOver, type TaskRecord, workerOf } from "@rouse/core";
 
-/** Indexes of the tasks by agent and by dependency, so that the end of one finds the others without a look through all. */
+/** Indexes of the tasks by agent and by dependency. */
 export function relateTasks() {
   const held = indexIds();
   const reserved = indexIds();
@@ -56,7 +56,9 @@ export function indexIds() {
   };
 }
 
-/** The circle that a new task would close by depending on itself through others, from the task back to it, or `null`. */
+/**
+ * The circle that a new task would close by depending on itself through others, from the task to the task; or `null`.
+ */
 export function findCircle(
   task: Pick<TaskRecord, "taskId" | "dependsOn">,
   known: { dependenciesOf(taskId: string): readonly string[]; isWaitedFor(taskId: string): boolean },

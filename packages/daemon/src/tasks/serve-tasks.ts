@@ -38,7 +38,7 @@ type Life = number | null;
 /** Who authenticated; `null` for a caller inside the daemon, whose own name counts. */
 type Principal = string | null;
 
-/** The tasks for callers outside: parses what was sent and answers once it is saved. A refusal is a `Fault` with one sentence. */
+/** The tasks for callers outside: parses a request and answers once it is saved. A refusal is a `Fault`. */
 export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, toWall }: ServingParts) {
   const { addToTrail } = engine;
 
@@ -55,7 +55,7 @@ export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, t
 
   const { mustFind } = tasks;
 
-  /** The report is made before the commit, because another request may change the task while this one is being saved. */
+  /** The report is made before the commit: another request may change the task while this one is being saved. */
   async function answer(
     taskId: string,
     reply: TaskReply,

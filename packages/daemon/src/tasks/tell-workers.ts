@@ -49,7 +49,7 @@ export function tellWorkers(
   return {
     isWorkOf,
     remindOfClaim,
-    /** An agent is judged by the task it claimed and brought back for it: one that works through a queue does not name it itself. */
+    /** An agent is judged by the task it claimed, and brought back for it, whether or not its heartbeats name it. */
     noteTurn(before: TaskRecord, after: TaskRecord): void {
       const taken = takenFrom(before, after);
       if (taken !== null) tellTaken(taken.agentId, taken.task);

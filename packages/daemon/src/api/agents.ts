@@ -24,14 +24,16 @@ import { givenBy } from "../orders/note-orders.ts";
 import type { AgentSpeaker } from "./guard.ts";
 import {
   cursor,
+  del,
+  get,
   limit,
   oneOf,
   owner,
   ownerAnd,
   type Param,
+  post,
   type Route,
   readersAnd,
-  route,
   someOf,
   text,
 } from "./route.ts";
@@ -56,9 +58,7 @@ export function agentRoutes(monitor: Monitor, maySee: MaySee): Route[] {
     agentId === reader.agentId || maySee(reader, agentId);
 
   return [
-    route({
-      method: "POST",
-      path: "/api/v1/heartbeats",
+    post("/api/v1/heartbeats", {
       who: ownerAnd("any"),
       id: "recordHeartbeats",
       about: "Take one heartbeat, an array of them, or one per line",
@@ -66,9 +66,7 @@ export function agentRoutes(monitor: Monitor, maySee: MaySee): Route[] {
       answer: { 200: HeartbeatAnswer, 400: HeartbeatAck, 403: HeartbeatAck, 409: HeartbeatAck, 422: HeartbeatAck },
       run: null,
     }),
-    route({
-      method: "POST",
-      path: "/api/v1/agents",
+    post("/api/v1/agents", {
       who: ownerAnd("any"),
       id: "registerAgent",
       about: "Announce an agent, or its next incarnation",
@@ -76,9 +74,7 @@ export function agentRoutes(monitor: Monitor, maySee: MaySee): Route[] {
       answer: { 201: AgentHealth },
       run: ({ agent, body }) => monitor.register(agent === null ? body : announceOwnLife(monitor, agent, body)),
     }),
-    route({
-      method: "GET",
-      path: "/api/v1/agents",
+    get("/api/v1/agents", {
       who: readersAnd("fleet"),
       id: "listAgents",
       about: "Every agent's health, in the order they came to be known, and what the monitor holds against itself",
@@ -103,9 +99,7 @@ export function agentRoutes(monitor: Monitor, maySee: MaySee): Route[] {
         return { agents, monitor: monitor.doubts(), next: next === null ? null : String(next) };
       },
     }),
-    route({
-      method: "GET",
-      path: "/api/v1/agents/{id}",
+    get("/api/v1/agents/{id}", {
       who: readersAnd("seen"),
       id: "getAgent",
       about: "One agent's health",
@@ -113,9 +107,7 @@ export function agentRoutes(monitor: Monitor, maySee: MaySee): Route[] {
       faults: ["agent-unknown"],
       run: ({ id }) => monitor.agent(id),
     }),
-    route({
-      method: "GET",
-      path: "/api/v1/agents/{id}/why",
+    get("/api/v1/agents/{id}/why", {
       who: readersAnd("seen"),
       id: "explainAgent",
       about: "Everything behind its verdict",
@@ -123,9 +115,7 @@ export function agentRoutes(monitor: Monitor, maySee: MaySee): Route[] {
       faults: ["agent-unknown"],
       run: ({ id }) => monitor.why(id),
     }),
-    route({
-      method: "GET",
-      path: "/api/v1/agents/{id}/history",
+    get("/api/v1/agents/{id}/history", {
       who: readersAnd("itself"),
       id: "getAgentHistory",
       about: "Its past in even steps",
@@ -134,9 +124,7 @@ export function agentRoutes(monitor: Monitor, maySee: MaySee): Route[] {
       faults: ["agent-unknown"],
       run: ({ id, query }) => monitor.history(id, query.duration),
     }),
-    route({
-      method: "GET",
-      path: "/api/v1/agents/{id}/heartbeats",
+    get("/api/v1/agents/{id}/heartbeats", {
       who: readersAnd("itself"),
       id: "listHeartbeats",
       about: "Its last heartbeats, newest first",
@@ -157,9 +145,7 @@ const orders = {
 function orderRoutes(monitor: Monitor): Route[] {
   return [
     ...Object.entries(orders).map(([order, about]) =>
-      route({
-        method: "POST",
-        path: `/api/v1/agents/{id}/${order}`,
+      post(`/api/v1/agents/{id}/${order}`, {
         who: owner,
         id: `${order}Agent`,
         about,
@@ -169,9 +155,7 @@ function orderRoutes(monitor: Monitor): Route[] {
         run: ({ id, body, principal }) => monitor[order as keyof typeof orders](id, givenBy(principal, body)),
       }),
     ),
-    route({
-      method: "DELETE",
-      path: "/api/v1/agents/{id}",
+    del("/api/v1/agents/{id}", {
       who: owner,
       id: "removeAgent",
       about: "Take an agent that is over out of the list; its events and audit lines stay",

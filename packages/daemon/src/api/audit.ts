@@ -1,12 +1,10 @@
 import { AuditHead, AuditList } from "@rouse/contract";
 import type { AuditReader } from "../audit/read-audit.ts";
-import { cursor, limit, pageOf, type Route, readers, route, stretchOf, text, wholeNumber } from "./route.ts";
+import { cursor, get, limit, pageOf, type Route, readers, stretchOf, text, wholeNumber } from "./route.ts";
 
 export function auditRoutes(audit: AuditReader): Route[] {
   return [
-    route({
-      method: "GET",
-      path: "/api/v1/audit",
+    get("/api/v1/audit", {
       who: readers,
       id: "listAudit",
       about: "What was done and refused, by whom and why: the newest lines, or those after one",
@@ -25,9 +23,7 @@ export function auditRoutes(audit: AuditReader): Route[] {
         return { entries: where.after === undefined ? page.reverse() : page, next };
       },
     }),
-    route({
-      method: "GET",
-      path: "/api/v1/audit/head",
+    get("/api/v1/audit/head", {
       who: readers,
       id: "getAuditHead",
       about: "Where the trail ends, signed, where its seals are kept, and the key to check with",

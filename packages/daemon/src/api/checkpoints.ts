@@ -12,7 +12,7 @@ import type { Checkpoints } from "../checkpoints/keep-checkpoints.ts";
 import type { CheckpointSpeaker } from "../checkpoints/read-checkpoint.ts";
 import type { HoldsTask } from "../home/agent-token.ts";
 import type { AgentSpeaker } from "./guard.ts";
-import { cursor, limit, ownerAnd, type Route, readersAnd, route } from "./route.ts";
+import { cursor, get, limit, ownerAnd, post, type Route, readersAnd } from "./route.ts";
 import { refuseOverreach, type WhoMayParts } from "./who-may.ts";
 
 const mebibyte = 1024 * 1024;
@@ -44,9 +44,7 @@ export function checkpointRoutes(parts: CheckpointParts): Route[] {
   };
 
   return [
-    route({
-      method: "POST",
-      path: "/api/v1/tasks/{id}/checkpoints",
+    post("/api/v1/tasks/{id}/checkpoints", {
       who: ownerAnd("any"),
       id: "saveCheckpoint",
       about: "Save where a task stands; the same sent again is the one that is there (200)",
@@ -66,9 +64,7 @@ export function checkpointRoutes(parts: CheckpointParts): Route[] {
         return checkpoint;
       },
     }),
-    route({
-      method: "GET",
-      path: "/api/v1/tasks/{id}/checkpoints",
+    get("/api/v1/tasks/{id}/checkpoints", {
       who: readersAnd("any"),
       id: "listCheckpoints",
       about: "Its chain, newest first",
@@ -79,9 +75,7 @@ export function checkpointRoutes(parts: CheckpointParts): Route[] {
         return checkpoints.list(id, query.limit, query.cursor);
       },
     }),
-    route({
-      method: "GET",
-      path: "/api/v1/tasks/{id}/checkpoints/verify",
+    get("/api/v1/tasks/{id}/checkpoints/verify", {
       who: readersAnd("any"),
       id: "verifyCheckpoints",
       about: "Every hash of the chain worked out again",
@@ -91,9 +85,7 @@ export function checkpointRoutes(parts: CheckpointParts): Route[] {
         return checkpoints.verify(id);
       },
     }),
-    route({
-      method: "GET",
-      path: "/api/v1/checkpoints/{id}",
+    get("/api/v1/checkpoints/{id}", {
       who: readersAnd("any"),
       id: "getCheckpoint",
       about: "One, with its state",

@@ -32,16 +32,17 @@ import { answerProblem } from "./problem.ts";
 import {
   cursorText,
   deciders,
+  get,
   limit,
   oneOf,
   owner,
   ownerAnd,
   pageOf,
   placeIn,
+  post,
   type Route,
   readers,
   readRequest,
-  route,
   Sent,
   stretchOf,
   text,
@@ -80,9 +81,7 @@ const folders = [
 function questionRoutes(escalations: Escalations): Route[] {
   return [
     ...folders.map(([path, short]) =>
-      route({
-        method: "GET",
-        path,
+      get(path, {
         who: readers,
         id: `listEscalations${short}`,
         about: "What waits for an answer, what waits longest first; or what does not any more, the last first",
@@ -104,9 +103,7 @@ function questionRoutes(escalations: Escalations): Route[] {
         },
       }),
     ),
-    route({
-      method: "GET",
-      path: "/api/v1/escalations/{id}",
+    get("/api/v1/escalations/{id}", {
       who: readers,
       id: "getEscalation",
       about: "One that waits for an answer, with all that is known",
@@ -117,9 +114,7 @@ function questionRoutes(escalations: Escalations): Route[] {
         return (await escalations.escalationNotice(id)) ?? tellEnd(id, await escalations.howItEnded(id), reply);
       },
     }),
-    route({
-      method: "POST",
-      path: "/api/v1/escalations/{id}/acknowledge",
+    post("/api/v1/escalations/{id}/acknowledge", {
       who: deciders,
       id: "acknowledgeEscalation",
       about: "A person has seen it",
@@ -167,9 +162,7 @@ const isEscalation = (id: string): boolean => EscalationId.safeParse(id).success
 
 function decisionRoutes(escalations: Escalations, door: EscalationDoor): Route[] {
   return folders.map(([folder, short]) =>
-    route({
-      method: "POST",
-      path: `${folder}/{id}/decision`,
+    post(`${folder}/{id}/decision`, {
       who: deciders,
       id: `decideEscalation${short}`,
       about: "Answer it, once",
@@ -246,9 +239,7 @@ function describeEnding(id: string, ended: EscalationEnding): string {
 /** Words to an agent, about it, and by it. */
 function wordRoutes(escalations: Escalations): Route[] {
   return [
-    route({
-      method: "POST",
-      path: "/api/v1/agents/{id}/nudge",
+    post("/api/v1/agents/{id}/nudge", {
       who: deciders,
       id: "nudgeAgent",
       about: "Nudge it in these words, or with the policy's reminder",
@@ -257,9 +248,7 @@ function wordRoutes(escalations: Escalations): Route[] {
       faults: ["agent-unknown"],
       run: ({ id, body, principal, keep }) => escalations.nudge(id, principal, body.message ?? null, body.actor, keep),
     }),
-    route({
-      method: "POST",
-      path: "/api/v1/agents/{id}/escalate",
+    post("/api/v1/agents/{id}/escalate", {
       who: owner,
       id: "escalateAgent",
       about: "Ask the orchestrator about it",
@@ -268,9 +257,7 @@ function wordRoutes(escalations: Escalations): Route[] {
       faults: ["agent-unknown", "order-refused"],
       run: ({ id, body, principal }) => escalations.escalate(id, principal, body.reason, body.actor),
     }),
-    route({
-      method: "POST",
-      path: "/api/v1/agents/{id}/check-in",
+    post("/api/v1/agents/{id}/check-in", {
       who: ownerAnd("itself"),
       id: "checkIn",
       about: "It fetches what it was not told yet",
@@ -279,9 +266,7 @@ function wordRoutes(escalations: Escalations): Route[] {
       faults: ["agent-unknown"],
       run: ({ id, agent }) => escalations.checkIn(id, agent?.incarnation ?? null),
     }),
-    route({
-      method: "POST",
-      path: "/api/v1/agents/{id}/answers",
+    post("/api/v1/agents/{id}/answers", {
       who: ownerAnd("itself"),
       id: "answerNudge",
       about: "Its answer to a nudge",

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { EventPage, type EventType, eventTypes, SavedEvent, toIso } from "@rouse/contract";
 import type { Monitor } from "../monitor.ts";
 import type { EventQuery } from "../ports/store.ts";
-import { cursor, limit, pageOf, type Route, readers, route, someOf, stretchOf, text, wholeNumber } from "./route.ts";
+import { cursor, get, limit, pageOf, type Route, readers, someOf, stretchOf, text, wholeNumber } from "./route.ts";
 
 const pageSize = 500;
 const keepAliveEvery = 15_000;
@@ -13,9 +13,7 @@ const after = wholeNumber("only events after this id, from the oldest on", "must
 
 export function eventRoutes(monitor: Monitor, isStillWelcome: Stream["isStillWelcome"]): Route[] {
   return [
-    route({
-      method: "GET",
-      path: "/api/v1/events",
+    get("/api/v1/events", {
       who: readers,
       id: "listEvents",
       about: "Events as they are saved (server-sent, resumable by Last-Event-ID), or a page of them as JSON",

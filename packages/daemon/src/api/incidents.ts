@@ -1,15 +1,13 @@
 import { IncidentList, type IncidentReport, type Recovery, RecoveryList, type SavedEvent } from "@rouse/contract";
 import type { Monitor } from "../monitor.ts";
-import { cursor, limit, oneOf, pageOf, type Route, readers, route, stretchOf, text } from "./route.ts";
+import { cursor, get, limit, oneOf, pageOf, type Route, readers, stretchOf, text } from "./route.ts";
 
 type IncidentEntry = IncidentList["incidents"][number];
 
 /** Incidents and recoveries: the open ones from the records of agents, the past ones from events. */
 export function incidentRoutes(monitor: Pick<Monitor, "agentsAfter" | "doubts" | "events">): Route[] {
   return [
-    route({
-      method: "GET",
-      path: "/api/v1/incidents",
+    get("/api/v1/incidents", {
       who: readers,
       id: "listIncidents",
       about: "Open incidents, of the fleet first; or those that are over, the last first",
@@ -25,9 +23,7 @@ export function incidentRoutes(monitor: Pick<Monitor, "agentsAfter" | "doubts" |
       run: ({ query: { state, ...query } }) =>
         state === "closed" ? listClosed(monitor, query) : listOpen(monitor, query),
     }),
-    route({
-      method: "GET",
-      path: "/api/v1/recoveries",
+    get("/api/v1/recoveries", {
       who: readers,
       id: "listRecoveries",
       about: "How agents were brought back, attempt by attempt, the last first",

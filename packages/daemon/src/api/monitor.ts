@@ -11,7 +11,7 @@ import {
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { Monitor } from "../monitor.ts";
 import { openApiDocument } from "./openapi.ts";
-import { owner, type Route, readers, readersAnd, route } from "./route.ts";
+import { get, owner, post, type Route, readers, readersAnd } from "./route.ts";
 
 /** The monitor itself: how it is, what it is told, and what it is. */
 export function monitorRoutes(monitor: Monitor, version: string, table: () => readonly Route[]): Route[] {
@@ -19,9 +19,7 @@ export function monitorRoutes(monitor: Monitor, version: string, table: () => re
   let openApi: object | null = null;
   return [
     ...(["freeze", "thaw"] as const).map((id) =>
-      route({
-        method: "POST",
-        path: `/api/v1/${id}`,
+      post(`/api/v1/${id}`, {
         who: owner,
         id,
         about: id === "freeze" ? "Stop all interventions" : "Allow interventions again",
@@ -33,9 +31,7 @@ export function monitorRoutes(monitor: Monitor, version: string, table: () => re
         },
       }),
     ),
-    route({
-      method: "GET",
-      path: "/api/v1/config",
+    get("/api/v1/config", {
       // Addresses of webhooks stand in it, and their paths are often secrets.
       who: owner,
       id: "getConfig",
@@ -46,9 +42,7 @@ export function monitorRoutes(monitor: Monitor, version: string, table: () => re
         return { preset, policy: policyFor({ agentId: "", agentType: null, taskId: null }).id, sources, settings };
       },
     }),
-    route({
-      method: "GET",
-      path: "/api/v1/openapi.json",
+    get("/api/v1/openapi.json", {
       who: readers,
       id: "getOpenApi",
       about: "This document",
@@ -58,9 +52,7 @@ export function monitorRoutes(monitor: Monitor, version: string, table: () => re
         return openApi;
       },
     }),
-    route({
-      method: "GET",
-      path: "/api/health/status",
+    get("/api/health/status", {
       // An agent gets what its policy lets it see of the fleet.
       who: readersAnd("fleet"),
       id: "getStatus",
@@ -68,9 +60,7 @@ export function monitorRoutes(monitor: Monitor, version: string, table: () => re
       answer: { 200: SystemStatus },
       run: () => monitor.status(),
     }),
-    route({
-      method: "GET",
-      path: "/api/health/agents",
+    get("/api/health/agents", {
       who: readers,
       id: "getAgentsHealth",
       about: "Agents by state, and each one's health",
@@ -80,27 +70,21 @@ export function monitorRoutes(monitor: Monitor, version: string, table: () => re
         return { total_agents, active_agents, degraded_agents, agents_by_state, agents: monitor.agents() };
       },
     }),
-    route({
-      method: "GET",
-      path: "/metrics",
+    get("/metrics", {
       who: readers,
       id: "getMetrics",
       about: "Prometheus metrics",
       answer: { 200: { content: { "text/plain": null } } },
       run: async ({ reply }) => reply.type(metrics.contentType).send(await metrics.print()),
     }),
-    route({
-      method: "GET",
-      path: "/livez",
+    get("/livez", {
       who: { ...readersAnd("any"), nobody: true },
       id: "isAlive",
       about: "The process is up (no token needed)",
       answer: { 200: Probe },
       run: () => ({ status: "ok" }),
     }),
-    route({
-      method: "GET",
-      path: "/readyz",
+    get("/readyz", {
       who: readersAnd("any"),
       id: "isReady",
       about: "It takes beats and can save them",

@@ -10,16 +10,19 @@ import type { AgentSpeaker } from "./guard.ts";
  * One line of the API. Who may call it, how a request is read, the OpenAPI document and the check of the client all
  * come from here. A path that is in no table is not served.
  */
-export interface Route<Q extends Params = Params, B = unknown> {
+export interface Route<Q extends Params = Params, B = unknown> extends RouteLine<Q, B> {
   readonly method: "GET" | "POST" | "DELETE";
   /** As OpenAPI writes it, such as /api/v1/agents/{id}. */
   readonly path: string;
+  /** The resource, set by the table of all routes. */
+  readonly tag?: string;
+}
+
+interface RouteLine<Q extends Params, B> {
   readonly who: Who;
   /** Its name in the OpenAPI document. */
   readonly id: string;
   readonly about: string;
-  /** The resource, set by the table of all routes. */
-  readonly tag?: string;
   readonly request?: RequestShape<Q, B>;
   readonly answer: Answers;
   /** The faults beside those that every route may answer with. */
@@ -92,6 +95,15 @@ export interface Ask<Q extends Params = Params, B = unknown> {
 
 /** Keeps the types of one line while it stands in a list of all kinds. */
 export const route = <const Q extends Params, B = undefined>(line: Route<Q, B>): Route => line as unknown as Route;
+
+const routeBy =
+  (method: Route["method"]) =>
+  <const Q extends Params, B = undefined>(path: string, line: RouteLine<Q, B>): Route =>
+    route({ method, path, ...line });
+
+export const get = routeBy("GET");
+export const post = routeBy("POST");
+export const del = routeBy("DELETE");
 
 /** The path as the router writes it, such as /api/v1/agents/:id. */
 export const routerPath = ({ path }: Pick<Route, "path">): string => path.replaceAll(/\{(\w+)\}/g, ":$1");

@@ -2,16 +2,14 @@ import { Fault, StepEvent, StepPage, StepsAck } from "@rouse/contract";
 import type { Monitor } from "../monitor.ts";
 import { mostSteps } from "../steps/recall-steps.ts";
 import { parseJson } from "./parse-json.ts";
-import { cursorText, limit, ownerAnd, type Route, readersAnd, route, Sent, text } from "./route.ts";
+import { cursorText, get, limit, ownerAnd, post, type Route, readersAnd, Sent, text } from "./route.ts";
 
 const largestBody = 4 * 1024 * 1024;
 const mostEvents = 10_000;
 
 export function stepRoutes(monitor: Pick<Monitor, "takeSteps" | "steps">): Route[] {
   return [
-    route({
-      method: "POST",
-      path: "/api/v1/agents/{id}/steps",
+    post("/api/v1/agents/{id}/steps", {
       who: ownerAnd("itself"),
       id: "recordSteps",
       about: "Take one event of its run, an array of them, or one per line",
@@ -31,9 +29,7 @@ export function stepRoutes(monitor: Pick<Monitor, "takeSteps" | "steps">): Route
         return ack;
       },
     }),
-    route({
-      method: "GET",
-      path: "/api/v1/agents/{id}/steps",
+    get("/api/v1/agents/{id}/steps", {
       who: readersAnd("itself"),
       id: "listSteps",
       about: "What is kept of its steps: the newest, oldest first; the next page is older",

@@ -22,14 +22,15 @@ import type { TaskService } from "../tasks/serve-tasks.ts";
 import {
   type Ask,
   cursorText,
+  get,
   limit,
   owner,
   ownerAnd,
   type Params,
+  post,
   type Route,
   readers,
   readersAnd,
-  route,
   someOf,
   text,
 } from "./route.ts";
@@ -62,9 +63,7 @@ const orders: Readonly<Record<Order, string>> = {
 export function taskRoutes(parts: TaskParts): Route[] {
   const { service } = parts;
   return [
-    route({
-      method: "GET",
-      path: "/api/v1/tasks",
+    get("/api/v1/tasks", {
       who: readersAnd("any"),
       id: "listTasks",
       about: "Tasks: open ones in their order, then those that are over",
@@ -79,9 +78,7 @@ export function taskRoutes(parts: TaskParts): Route[] {
       answer: { 200: TaskPage },
       run: ({ query }) => service.list(query),
     }),
-    route({
-      method: "POST",
-      path: "/api/v1/tasks",
+    post("/api/v1/tasks", {
       who: owner,
       id: "createTask",
       about: "A new task",
@@ -90,9 +87,7 @@ export function taskRoutes(parts: TaskParts): Route[] {
       faults: ["task-refused"],
       run: ({ body, principal, keep }) => service.create(body, principal, keep),
     }),
-    route({
-      method: "GET",
-      path: "/api/v1/tasks/{id}",
+    get("/api/v1/tasks/{id}", {
       who: readersAnd("any"),
       id: "getTask",
       about: "One task",
@@ -100,18 +95,14 @@ export function taskRoutes(parts: TaskParts): Route[] {
       faults: ["task-unknown"],
       run: ({ id }) => service.show(id),
     }),
-    route({
-      method: "GET",
-      path: "/api/health/tasks",
+    get("/api/health/tasks", {
       who: readers,
       id: "getTaskHealth",
       about: "Tasks in numbers, and those that are not over",
       answer: { 200: TaskHealth },
       run: () => service.health(),
     }),
-    route({
-      method: "POST",
-      path: "/api/v1/tasks/claim-next",
+    post("/api/v1/tasks/claim-next", {
       who: ownerAnd("queue"),
       id: "claimNextTask",
       about: "Claim the most urgent task that is ready",
@@ -121,9 +112,7 @@ export function taskRoutes(parts: TaskParts): Route[] {
       run: (ask) => service.claimNext(saidBy(ask, parts), ask.agent?.incarnation ?? null),
     }),
     ...Object.entries(words).map(([word, [about, body]]) =>
-      route({
-        method: "POST",
-        path: `/api/v1/tasks/{id}/${word}`,
+      post(`/api/v1/tasks/{id}/${word}`, {
         who: ownerAnd("its-task"),
         id: `${word}Task`,
         about,
@@ -134,9 +123,7 @@ export function taskRoutes(parts: TaskParts): Route[] {
       }),
     ),
     ...Object.entries(orders).map(([order, about]) =>
-      route({
-        method: "POST",
-        path: `/api/v1/tasks/{id}/${order}`,
+      post(`/api/v1/tasks/{id}/${order}`, {
         who: owner,
         id: `${order}Task`,
         about,
@@ -146,9 +133,7 @@ export function taskRoutes(parts: TaskParts): Route[] {
         run: ({ id, body, principal }) => service[order as Order](id, body, principal),
       }),
     ),
-    route({
-      method: "POST",
-      path: "/api/v1/agents/{id}/assignments/restore",
+    post("/api/v1/agents/{id}/assignments/restore", {
       who: owner,
       id: "restoreAssignments",
       about: "Trust an agent with as many tasks as any other again",
@@ -162,9 +147,7 @@ export function taskRoutes(parts: TaskParts): Route[] {
 
 export function recoveryRoutes(recovery: Pick<TaskRecovery, "recoverTask" | "recoveryStatus">): Route[] {
   return [
-    route({
-      method: "POST",
-      path: "/api/v1/tasks/{id}/recover",
+    post("/api/v1/tasks/{id}/recover", {
       who: owner,
       id: "recoverTask",
       about: "Bring back whoever works on this task",
@@ -173,9 +156,7 @@ export function recoveryRoutes(recovery: Pick<TaskRecovery, "recoverTask" | "rec
       faults: ["task-unknown", "task-refused", "not-supervised", "order-refused"],
       run: ({ id, body, principal }) => recovery.recoverTask(id, givenBy(principal, body)),
     }),
-    route({
-      method: "GET",
-      path: "/api/v1/tasks/{id}/recovery",
+    get("/api/v1/tasks/{id}/recovery", {
       who: readers,
       id: "getRecovery",
       about: "How far that has come",

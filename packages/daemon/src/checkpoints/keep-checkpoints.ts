@@ -133,12 +133,18 @@ export function keepCheckpoints(parts: CheckpointParts) {
     commits.refuseWhileDown();
     parts.admit(taskId, wanted);
     const moment = readClock();
-    const head = headOf(wanted, { number, parent, workspace, time: toIso(moment.time) });
+    const { step, stepName, agentId, incarnation } = wanted;
+    const head: CheckpointHead = {
+      ...{ taskId, number, step, stepName, agentId, incarnation, parent },
+      stateHash: state.hash,
+      stateBytes: state.bytes,
+      workspace,
+      time: toIso(moment.time),
+    };
     const saved = sealHead(head, moment.time, state.inFile ? null : state.text);
     const checkpoint: Checkpoint = { ...head, id: saved.id };
     awaited.set(taskId, [...(awaited.get(taskId) ?? []), saved]);
     commits.draft().checkpoints.push(saved);
-    const { agentId, step, stepName } = head;
     const payload = { agentId, taskId, checkpoint: saved.id, step, stepName: printable(stepName, 200) };
     parts.saveEvents([{ type: "CHECKPOINT_SAVED", payload }], moment.time, agentId);
     parts.alsoInCommit(checkpoint, moment);
@@ -209,14 +215,6 @@ export function keepCheckpoints(parts: CheckpointParts) {
 }
 
 export type Checkpoints = ReturnType<typeof keepCheckpoints>;
-
-function headOf(
-  { taskId, step, stepName, agentId, incarnation, state }: WantedCheckpoint,
-  { number, parent, workspace, time }: Pick<CheckpointHead, "number" | "parent" | "workspace" | "time">,
-): CheckpointHead {
-  const { hash: stateHash, bytes: stateBytes } = state;
-  return { taskId, number, step, stepName, agentId, incarnation, parent, stateHash, stateBytes, workspace, time };
-}
 
 /** To go back, `parent` must be named: otherwise an agent that lost its place would hide steps that are done. */
 function refuseStepBack(newest: SavedHead | undefined, step: number): void {

@@ -14,6 +14,7 @@ export function describeIncident(record: AgentRecord, iso: Iso): IncidentReport 
   const { incident, nudge } = record.ladder;
   if (incident === null) return null;
   const nextAt = nextOf(incident);
+  const sentAt = nudge?.sent == null ? null : iso(nudge.sent.at);
   return {
     id: incident.id,
     illness: incident.illness,
@@ -24,15 +25,7 @@ export function describeIncident(record: AgentRecord, iso: Iso): IncidentReport 
     nextAt: nextAt === null ? null : iso(nextAt),
     escalation: openEscalation(record)?.id ?? null,
     nudges: incident.nudges,
-    nudge:
-      nudge === null
-        ? null
-        : {
-            id: nudge.id,
-            state: nudge.state,
-            channel: nudge.channel,
-            sentAt: nudge.sent === null ? null : iso(nudge.sent.at),
-          },
+    nudge: nudge === null ? null : { id: nudge.id, state: nudge.state, channel: nudge.channel, sentAt },
   };
 }
 

@@ -8,18 +8,12 @@ export interface TaskFilter {
 }
 
 /** Open tasks in the order they came, then those that are over, the last first. */
-export function listTasks(tasks: readonly TaskRecord[], filter: TaskFilter): TaskRecord[] {
-  const wanted = tasks.filter((task) => matches(task, filter));
-  const open = wanted.filter(({ state }) => !("overAt" in state));
-  const over = wanted.filter(({ state }) => "overAt" in state);
-  return [...open.sort((a, b) => a.createdAt - b.createdAt), ...over.sort((a, b) => endOf(b) - endOf(a))];
-}
+export const listTasks = (tasks: readonly TaskRecord[], filter: TaskFilter): TaskRecord[] =>
+  tasks.filter((task) => matches(task, filter)).sort((a, b) => compare(placeOf(a), placeOf(b)));
 
 const matches = (task: TaskRecord, { status, agentId }: TaskFilter): boolean =>
   (status === undefined || status.includes(task.state.status)) &&
   (agentId === undefined || agentOf(task) === agentId || task.reservedFor === agentId);
-
-const endOf = ({ state }: TaskRecord): number => ("overAt" in state ? state.overAt : 0);
 
 /** Where a task stands in the list. */
 interface Place {
@@ -50,16 +44,14 @@ function startAfter(found: readonly TaskRecord[], cursor: string): number {
   const [, over, time, taskId] = /^(open|over)\.(-?\d{1,15}(?:\.\d{1,9})?)\.(.{1,128})$/.exec(cursor) ?? [];
   if (taskId === undefined) throw new Fault("bad-request", "cursor: `next` of the page before");
   const place = { over: over === "over", time: Number(time) };
-  const same = found.findIndex(
-    (task) => task.taskId === taskId && !isBefore(placeOf(task), place) && !isBefore(place, placeOf(task)),
-  );
+  const same = found.findIndex((task) => task.taskId === taskId && compare(placeOf(task), place) === 0);
   if (same !== -1) return same + 1;
-  const later = found.findIndex((task) => !isBefore(placeOf(task), place));
+  const later = found.findIndex((task) => compare(placeOf(task), place) >= 0);
   return later === -1 ? found.length : later;
 }
 
-const isBefore = (a: Place, b: Place): boolean =>
-  a.over === b.over ? (a.over ? a.time > b.time : a.time < b.time) : b.over;
+const compare = (a: Place, b: Place): number =>
+  a.over === b.over ? (a.over ? b.time - a.time : a.time - b.time) : Number(a.over) - Number(b.over);
 
 function tellPlace(task: TaskRecord): string {
   const { over, time } = placeOf(task);

@@ -14,7 +14,7 @@ import { boundLine } from "../engine/bound-line.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import { serializeByKey } from "../engine/serialize-by-key.ts";
 import type { Moment } from "../engine/steady-clock.ts";
-import { countRarely } from "../orders/note-orders.ts";
+import { countAtDoublings } from "../orders/note-orders.ts";
 import type { States } from "../ports/states.ts";
 import type { SavedCheckpoint, SavedHead, Store } from "../ports/store.ts";
 import { readHead, sealHead, sha256 } from "./check-checkpoints.ts";
@@ -69,7 +69,7 @@ export function keepCheckpoints(parts: CheckpointParts) {
   );
   /** Checkpoints in a commit that has not succeeded yet. Commits are tried again, so they are part of the chain. */
   const awaited = new Map<string, SavedCheckpoint[]>();
-  const countRefusals = countRarely(1000);
+  const countRefusals = countAtDoublings(1000);
 
   /** Saves one, after those of the same task that are being saved. Answers once it is on the disk. */
   async function save(taskId: string, sent: unknown, speaker: CheckpointSpeaker): Promise<SavedAnswer> {

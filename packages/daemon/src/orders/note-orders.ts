@@ -60,7 +60,7 @@ export const refusalLine = (
  * Counts by key, and says how often a key came: only the first, second, fourth, eighth … time, otherwise `null`. Of too
  * many keys, the one that came longest ago is forgotten.
  */
-export function countRarely(mostKeys: number): (key: string) => number | null {
+export function countAtDoublings(mostKeys: number): (key: string) => number | null {
   const counts = new Map<string, number>();
   return (key) => {
     const times = (counts.get(key) ?? 0) + 1;
@@ -80,7 +80,7 @@ export interface RefusedSpeaker {
 
 /** Records what was refused at the door. */
 export function noteRefusals({ engine, commits, readClock }: Pick<SharedServices, "engine" | "commits" | "readClock">) {
-  const count = countRarely(10_000);
+  const count = countAtDoublings(10_000);
 
   function addToTrail(line: Pick<NewAuditLine, "actor" | "action" | "subject" | "reason" | "evidence">): void {
     engine.addToTrail({ ...line, time: readClock().time, policy: null });

@@ -86,7 +86,7 @@ export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, t
     return answer(taskId, tasks.say(taskId, signal, moment), agentId, moment);
   }
 
-  const saysBy =
+  const takesWord =
     (kind: WordSignal["kind"], schema: z.ZodType<TaskUpdate>, whole: string) =>
     async (taskId: string, sent: unknown, life: Life = null): Promise<TaskReport> =>
       say(kind, taskId, read(schema, sent, whole), life);
@@ -97,7 +97,7 @@ export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, t
     return carryOut(`task-${signal.kind}`, taskId, sent, moment, () => tasks.order(taskId, signal, moment));
   }
 
-  const ordersBy =
+  const takesOrder =
     (kind: "cancel" | "block" | "unblock") =>
     async (taskId: string, sent: unknown, by: Principal = null): Promise<TaskReport> => {
       const request = readOrder(PlainOrder, sent, by);
@@ -175,15 +175,15 @@ export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, t
       const next = tasks.claimNext(agentId, moment, life);
       return { task: next === null ? null : await answer(next.taskId, next.reply, agentId, moment) };
     },
-    refresh: saysBy("refresh", TaskRefresh, "refresh"),
-    update: saysBy("update", TaskUpdate, "update"),
-    complete: saysBy("complete", TaskWord, "completion"),
-    fail: saysBy("fail", TaskWord, "failure"),
-    release: saysBy("release", TaskWord, "release"),
+    refresh: takesWord("refresh", TaskRefresh, "refresh"),
+    update: takesWord("update", TaskUpdate, "update"),
+    complete: takesWord("complete", TaskWord, "completion"),
+    fail: takesWord("fail", TaskWord, "failure"),
+    release: takesWord("release", TaskWord, "release"),
 
-    cancel: ordersBy("cancel"),
-    block: ordersBy("block"),
-    unblock: ordersBy("unblock"),
+    cancel: takesOrder("cancel"),
+    block: takesOrder("block"),
+    unblock: takesOrder("unblock"),
     async reassign(taskId: string, sent: unknown, by: Principal = null): Promise<TaskReport> {
       const request = readOrder(TaskOrder, sent, by);
       const { actor, reason, to = null } = request;

@@ -2,7 +2,7 @@ import { Fault, type FaultCode, Problem } from "@rouse/contract";
 import { z } from "zod";
 import type { TokenRole } from "../home/issued-tokens.ts";
 import { problemType, statusOf } from "./problem.ts";
-import type { Content, Param, Route } from "./route.ts";
+import type { Content, Route } from "./route.ts";
 
 const tags: Readonly<Record<string, string>> = {
   agents: "Agents: their heartbeats, how they are, and orders about them",
@@ -58,7 +58,9 @@ export function openApiDocument(table: readonly Route[], version: string): objec
 function operationOf(line: Route): object {
   const { id, tag, about, path, who, request } = line;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => pathParameter(name));
-  const inQuery = Object.entries(request?.query ?? {}).map(([name, param]) => queryParameter(name, param));
+  const inQuery = Object.entries(request?.query ?? {}).map(([name, { about: description, schema }]) => {
+    return { name, in: "query", description, schema };
+  });
   const roles = [...who.roles.filter((role) => role !== "ping"), ...(who.agent === undefined ? [] : ["agent"])];
   return {
     operationId: id,
@@ -72,13 +74,6 @@ function operationOf(line: Route): object {
 }
 
 const pathParameter = (name: string): object => ({ name, in: "path", required: true, schema: { type: "string" } });
-
-const queryParameter = (name: string, { about, schema }: Param<unknown>): object => ({
-  name,
-  in: "query",
-  description: about,
-  schema,
-});
 
 const keyParameter: object = {
   name: "Idempotency-Key",

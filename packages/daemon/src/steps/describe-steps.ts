@@ -30,18 +30,11 @@ export function describeSteps({ seen: { steps }, health: { findings } }: AgentRe
 }
 
 function lastOf({ steps, said }: StepTrail): Shown[] {
-  const calls = steps.map((step): Shown => step);
+  const noCall = { tool: null, args: null, failed: null };
   const replies = said.map(
-    ({ event, text, textClass }): Shown => ({
-      event,
-      tool: null,
-      args: null,
-      result: text,
-      resultClass: textClass,
-      failed: null,
-    }),
+    ({ event, text, textClass }): Shown => ({ event, ...noCall, result: text, resultClass: textClass }),
   );
-  return [...calls, ...replies].sort((a, b) => a.event - b.event).slice(-mostShown);
+  return [...steps, ...replies].sort((a, b) => a.event - b.event).slice(-mostShown);
 }
 
 const loops: ReadonlySet<FindingKind> = new Set<FindingKind>(loopKinds);

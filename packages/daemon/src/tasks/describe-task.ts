@@ -11,7 +11,6 @@ import {
   toIso,
 } from "@rouse/contract";
 import {
-  type AtWork,
   agentOf,
   type Claim,
   claimOf,
@@ -66,7 +65,7 @@ export function describeTask(task: TaskRecord, view: TaskView): TaskReport {
     timeoutAt: timeoutAt === null ? null : iso(timeoutAt),
     onTimeout: task.onTimeout,
     endedBy: "by" in task.state ? task.state.by.agentId : null,
-    flags: [...flagsOf(task, view)],
+    flags: flagsOf(task, view),
     recoveries: task.recoveries,
     lastCheckpoint: task.lastCheckpoint,
   };
@@ -85,20 +84,14 @@ const describeClaim = ({ number, agentId, since, refreshedAt }: Claim, iso: Iso)
 const timeoutOf = (task: TaskRecord, view: TaskView): MonoMs | null =>
   isAtWork(task.state) ? timeoutDue(task, task.state.claim, { rules: view.rulesFor(task), doubt: view.doubt }) : null;
 
-function flagsOf(task: TaskRecord, view: TaskView): readonly Flag[] {
-  const { state } = task;
-  const late = task.because === "timed-out" || (isAtWork(state) && state.timedOutAt !== null);
-  if (isAtWork(state)) return flagsOfWork(state, late);
-  if (isUnclaimed(task, view)) return late ? ["timed-out", "unclaimed"] : ["unclaimed"];
-  return late ? ["timed-out"] : [];
-}
-
-function flagsOfWork({ stalled, claim }: AtWork, late: boolean): Flag[] {
+function flagsOf(task: TaskRecord, view: TaskView): Flag[] {
+  const work = isAtWork(task.state) ? task.state : null;
   const flags: Flag[] = [];
-  if (stalled !== null) flags.push("stalled");
-  if (stalled?.escalated) flags.push("escalated");
-  if (claim.longRunningTold) flags.push("long-running");
-  if (late) flags.push("timed-out");
+  if (work !== null && work.stalled !== null) flags.push("stalled");
+  if (work?.stalled?.escalated) flags.push("escalated");
+  if (work?.claim.longRunningTold) flags.push("long-running");
+  if (task.because === "timed-out" || (work !== null && work.timedOutAt !== null)) flags.push("timed-out");
+  if (isUnclaimed(task, view)) flags.push("unclaimed");
   return flags;
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Fault, type HeartbeatAck, renameSnakeCase } from "@rouse/contract";
-import { readBeat } from "../agents/read-beat.ts";
+import { readBeat } from "../agents/hear-beats.ts";
 import { findOverreach } from "../home/agent-token.ts";
 import type { Monitor, SentBeat } from "../monitor.ts";
 import type { Log } from "../ports/log.ts";

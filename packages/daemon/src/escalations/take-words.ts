@@ -22,8 +22,8 @@ import {
   type Signal,
 } from "@rouse/core";
 import type { Agents } from "../agents/host-agents.ts";
-import { policySubject } from "../agents/policy-subject.ts";
 import type { Roster, Watched } from "../agents/roster.ts";
+import { policySubject } from "../config/choose-policy.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Keep } from "../engine/answer-once.ts";
 import type { Engine } from "../engine/engine.ts";

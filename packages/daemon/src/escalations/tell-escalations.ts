@@ -8,8 +8,8 @@ import {
   type MonoMs,
   type SavedEvent,
 } from "@rouse/contract";
-import { policySubject } from "../agents/policy-subject.ts";
 import type { Checkpoints } from "../checkpoints/keep-checkpoints.ts";
+import { policySubject } from "../config/choose-policy.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import { writeFleetNotice } from "../fleet/fleet-matters.ts";

@@ -7,25 +7,17 @@ import {
   type EscalationReport,
   fleetId,
   type MonoMs,
-  type Policy,
   type SavedEvent,
   type SelfDoubtReport,
   toIso,
 } from "@rouse/contract";
 import {
-  type AgentRecord,
-  beatRhythm,
   type Escalation,
   type FleetDoings,
   type FleetIncident,
   type FleetIncidents,
-  isOver,
-  isSettled,
   keepFleetIncidents,
-  presenceOf,
   type SavedFleet,
-  type Standing,
-  type StandsSo,
   summariseFleet,
 } from "@rouse/core";
 import type { Config } from "../config/read-config.ts";
@@ -50,37 +42,6 @@ export const recallFleet = ({ marks }: Resumption, { now }: Moment, config: () =
 /** What holds for nobody in particular. */
 const nobody = { agentId: "", agentType: null, taskId: null };
 const policyOfAll = (config: Config) => config.policyFor(nobody);
-
-/** How one agent stands, for the incidents of the fleet. */
-export const standsSo = (record: AgentRecord): StandsSo => ({
-  agentId: record.agentId,
-  node: record.identity.node,
-  presence: presenceOf(record),
-  needy: record.ladder.handedOver !== null && !isSettled(record.ladder.handedOver),
-});
-
-/** How one agent stands in the fleet. */
-export function describeStanding(record: AgentRecord, policy: Policy): Standing {
-  const { interval, ttl } = beatRhythm(record.work.activity, policy);
-  const quiet =
-    record.health.findings.length === 0
-      ? undefined
-      : record.health.findings.find((finding) => finding.kind === "missed-beats");
-  const gone =
-    isOver(record) ||
-    record.work.activity.kind === "FINISHED" ||
-    record.health.state === "UNRESPONSIVE" ||
-    record.health.state === "TERMINATED";
-  return {
-    agentId: record.agentId,
-    node: record.identity.node,
-    // An agent that only its holder speaks for says nothing about the path that beats take.
-    watched: record.life.heard && !gone && (record.seen.terminal === null || record.beats.accepted > 0),
-    quietSince: quiet?.since ?? null,
-    interval,
-    ttl,
-  };
-}
 
 interface KeepingParts {
   readonly incidents: FleetIncidents;

@@ -1,5 +1,5 @@
-import { policySubject } from "../agents/policy-subject.ts";
 import type { Roster } from "../agents/roster.ts";
+import { policySubject } from "../config/choose-policy.ts";
 import type { Config } from "../config/read-config.ts";
 
 export interface Onlooker {

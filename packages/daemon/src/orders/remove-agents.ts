@@ -1,15 +1,14 @@
 import { Fault, type RemovalRefusal, type RemovedAgent, type RemoveRequest, type RouseEvent } from "@rouse/contract";
-import { type FleetIncidents, type FleetWatch, howOver, refuseRemoval } from "@rouse/core";
+import { describeStanding, type FleetIncidents, type FleetWatch, howOver, refuseRemoval } from "@rouse/core";
 import { describeOver } from "../agents/describe-agent.ts";
 import type { Agents } from "../agents/host-agents.ts";
-import { policySubject } from "../agents/policy-subject.ts";
 import { type Roster, usedNumbersMark, type Watched } from "../agents/roster.ts";
+import { policySubject } from "../config/choose-policy.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { RecordKeeper } from "../engine/keep-records.ts";
 import type { Moment, SteadyClock } from "../engine/steady-clock.ts";
-import { describeStanding } from "../fleet/fleet-matters.ts";
 import type { Holders } from "../ports/holders.ts";
 import type { Tasks } from "../tasks/host-tasks.ts";
 import { type Given, type GivenOrder, orderLine, refusalLine } from "./note-orders.ts";

@@ -1,7 +1,7 @@
 import { AgentId, Fault, type StepsAck } from "@rouse/contract";
 import type { Agents } from "../agents/host-agents.ts";
-import { policySubject } from "../agents/policy-subject.ts";
 import type { Roster } from "../agents/roster.ts";
+import { policySubject } from "../config/choose-policy.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Keep } from "../engine/answer-once.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";

@@ -19,10 +19,10 @@ import {
   type TaskRecord,
   takenMeanwhile,
 } from "@rouse/core";
-import { policySubject } from "../agents/policy-subject.ts";
 import type { Roster, Watched } from "../agents/roster.ts";
 import type { NewAuditLine } from "../audit/audit-trail.ts";
 import type { Checkpoints } from "../checkpoints/keep-checkpoints.ts";
+import { policySubject } from "../config/choose-policy.ts";
 import type { Config } from "../config/read-config.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";

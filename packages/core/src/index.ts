@@ -19,6 +19,7 @@ export {
   summariseFleet,
 } from "./fleet/fleet-incident.ts";
 export { type FleetIncidents, keepFleetIncidents, type StandsSo } from "./fleet/fleet-incidents.ts";
+export { describeStanding, standsSo } from "./fleet/standing.ts";
 export { presenceOf } from "./fleet/watch-deaths.ts";
 export { type FleetNews, type FleetWatch, type Standing, watchFleet } from "./fleet/watch-fleet.ts";
 export { type Foreseen, foresee } from "./foresee.ts";

@@ -12,10 +12,9 @@ import type {
 import { connectHolders } from "./agents/connect-holders.ts";
 import { hearBeats, type SentBeat } from "./agents/hear-beats.ts";
 import { hearRegistrations } from "./agents/hear-registrations.ts";
-import type { Counters } from "./agents/host-agents.ts";
+import type { ActivityListener, Counters } from "./agents/host-agents.ts";
 import { createReports, type Reports } from "./agents/report.ts";
 import { takeOutcomes } from "./agents/take-outcome.ts";
-import type { ActivityListener } from "./agents/tell-activity.ts";
 import { anchorSeals } from "./audit/anchor-seals.ts";
 import { whereTrailEnds } from "./audit/audit-trail.ts";
 import { type AuditReader, readAuditOf } from "./audit/read-audit.ts";
@@ -193,7 +192,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     sendCanaryBy,
     onEvents: news.onEvents,
     onBeat,
-    onActivity: ground.onActivity,
+    onActivity: agents.onActivity,
     lastEventId: news.lastEventId,
     config,
     counters: () => ({

@@ -1,3 +1,4 @@
+import { policySubject } from "../config/choose-policy.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
@@ -8,7 +9,6 @@ import type { Log } from "../ports/log.ts";
 import { type Commit, storeMark } from "../ports/store.ts";
 import { hearHolders, watchSettingsFrom } from "./hear-holders.ts";
 import type { Agents } from "./host-agents.ts";
-import { policySubject } from "./policy-subject.ts";
 import type { Roster } from "./roster.ts";
 
 interface MeetingParts {

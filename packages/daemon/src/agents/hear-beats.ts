@@ -1,12 +1,28 @@
-import type { Heartbeat, HeartbeatAck, MonoMs } from "@rouse/contract";
-import type { HeartbeatSignal } from "@rouse/core";
-import { type Canary, isCanary } from "../engine/canary.ts";
+import { createHash } from "node:crypto";
+import {
+  type Command,
+  canaryId,
+  canonicalJson,
+  type DurationMs,
+  days,
+  describeIssues,
+  type EpochMs,
+  Heartbeat,
+  type HeartbeatAck,
+  type MonoMs,
+  printable,
+  recogniseHeartbeat,
+  renameSnakeCase,
+  toIso,
+} from "@rouse/contract";
+import type { HeartbeatSignal, Reply, Signal } from "@rouse/core";
+import type { Host } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import { subscribe } from "../engine/subscribe.ts";
 import { type EachSlice, mostPerSlice } from "../engine/take-in-slices.ts";
-import type { Agents } from "./host-agents.ts";
-import { type RefusedBeat, readBeat } from "./read-beat.ts";
+import type { AgentEnroller } from "./enroll-agents.ts";
+import type { Roster, Watched } from "./roster.ts";
 
 /** A beat as it came, and its text where there is one: what is kept is what was sent. */
 export interface SentBeat {
@@ -23,10 +39,10 @@ interface TakenBeats {
 type BeatListener = (beat: Heartbeat, time: number) => void;
 
 interface HearingParts {
-  readonly agents: Agents;
+  readonly agents: { readonly takeBeat: TakeBeat };
   readonly commits: GroupCommit;
   readonly readClock: () => Moment;
-  readonly takeCanary: Canary["takeCanary"];
+  readonly takeCanary: () => Promise<HeartbeatAck>;
   readonly eachSlice: EachSlice;
 }
 
@@ -81,5 +97,143 @@ export function hearBeats({ agents, commits, readClock, takeCanary, eachSlice }:
     takeBeats,
     onBeat: (listener: BeatListener) => subscribe(listeners, listener),
     lastBeatAt: (): MonoMs | null => lastBeatAt,
+  };
+}
+
+const isCanary = (sent: unknown): boolean =>
+  typeof sent === "object" && sent !== null && (sent as { agentId?: unknown }).agentId === canaryId;
+
+export type BeatCounts = Record<HeartbeatAck["status"], number>;
+
+interface TakingParts {
+  readonly roster: Roster;
+  readonly enroll: AgentEnroller["enroll"];
+  readonly submit: Host<Watched, Signal, Reply | null>["submit"];
+  readonly counts: BeatCounts;
+}
+
+/** `text`: the beat as it was sent, where it is known. */
+export type TakeBeat = (signal: HeartbeatSignal | RefusedBeat, moment: Moment, text?: string) => HeartbeatAck;
+
+/** Beats: refused, or a turn of the agent that sent it. An agent that nobody announced announces itself with its first beat. */
+export function beatTaker({ roster, enroll, submit, counts }: TakingParts): TakeBeat {
+  return function takeBeat(signal, moment, text) {
+    if ("refused" in signal) {
+      counts.rejected += 1;
+      const { agentId, sequenceNumber, problem } = signal;
+      return acknowledgeBeat(
+        agentId,
+        moment.time,
+        { status: "rejected", sequenceNumber, because: "malformed" },
+        [],
+        problem,
+      );
+    }
+    const { agentId } = signal.beat;
+    const known = roster.find(agentId);
+    if (known === undefined && (signal.checksum === "wrong" || agentId.startsWith("rouse."))) {
+      counts.rejected += 1;
+      const because = signal.checksum === "wrong" ? "wrong-checksum" : "reserved-id";
+      const sequenceNumber = signal.beat.sequenceNumber ?? null;
+      return acknowledgeBeat(agentId, moment.time, { status: "rejected", sequenceNumber, because }, []);
+    }
+    const watched = known ?? enroll(agentId, signal.beat, moment);
+    const reply = submit(watched, signal, moment, text);
+    if (reply === null) throw new Error("a heartbeat always gets a reply");
+    counts[reply.status] += 1;
+    return acknowledgeBeat(agentId, moment.time, reply, reply.commands);
+  };
+}
+
+type Answer = Pick<HeartbeatAck, "status" | "sequenceNumber"> & { because: HeartbeatAck["because"] | null };
+
+function acknowledgeBeat(
+  agentId: string,
+  time: EpochMs,
+  answer: Answer,
+  commands: readonly Command[],
+  problem?: string,
+): HeartbeatAck {
+  return {
+    agentId,
+    sequenceNumber: answer.sequenceNumber,
+    status: answer.status,
+    receivedAt: isoOf(time),
+    commands: commands.length === 0 ? none : [...commands],
+    ...(answer.because === null || answer.because === undefined ? {} : { because: answer.because }),
+    ...(problem === undefined ? {} : { problem }),
+  };
+}
+
+const none: Command[] = [];
+
+/** Many beats share a millisecond; writing its date once is enough. */
+let lastIso = { time: Number.NaN, text: "" };
+function isoOf(time: EpochMs): string {
+  if (lastIso.time !== time) lastIso = { time, text: toIso(time) };
+  return lastIso.text;
+}
+
+export interface RefusedBeat {
+  readonly refused: true;
+  readonly agentId: string;
+  readonly sequenceNumber: number | null;
+  readonly problem: string;
+}
+
+/** Turns what an agent sent into a signal. This is the edge: after it, nothing is unchecked and no two clocks are compared. */
+export function readBeat(sent: unknown, time: EpochMs): HeartbeatSignal | RefusedBeat {
+  if (typeof sent !== "object" || sent === null || Array.isArray(sent)) {
+    return { refused: true, agentId: "", sequenceNumber: null, problem: "a heartbeat is a JSON object" };
+  }
+  const message = sent as Record<string, unknown>;
+  const named = "agentId" in message ? message : renameSnakeCase(message);
+  let beat = recogniseHeartbeat(named);
+  if (beat === null) {
+    const parsed = Heartbeat.safeParse(named);
+    if (!parsed.success) return refuse(named, parsed.error.issues);
+    beat = parsed.data;
+  }
+  const agentTime = beat.timestamp === undefined ? null : Date.parse(beat.timestamp);
+  return {
+    kind: "heartbeat",
+    beat,
+    checksum: beat.checksum === undefined ? "absent" : hasChecksum(message, beat.checksum) ? "right" : "wrong",
+    agentTime,
+    skew: agentTime === null ? null : agentTime - time,
+    // Against the agent's own clock where it sent one: then its skew cancels out. Negative once the moment it named has passed: if it were
+    // cut off at zero, each beat that names the same moment again would put off the end of the wait.
+    waitsFor: beat.waitingUntil === undefined ? null : withinAYear(Date.parse(beat.waitingUntil) - (agentTime ?? time)),
+  };
+}
+
+/** Dates end in the year 275760: the difference of two of them, added to now, need not be a date any more. */
+const withinAYear = (wait: DurationMs): DurationMs => Math.max(-days(365), Math.min(wait, days(365)));
+
+/** A message with a number such as 1e999 in it, which parses as infinity, has no canonical form: then no checksum is right. */
+function hasChecksum(message: Record<string, unknown>, checksum: string): boolean {
+  try {
+    return checksumOf(message) === checksum.toLowerCase();
+  } catch {
+    return false;
+  }
+}
+
+/** SHA-256 of the canonical JSON of everything but the checksum itself, as sent. */
+export function checksumOf(message: Record<string, unknown>): string {
+  const { checksum: _, ...rest } = message;
+  return createHash("sha256").update(canonicalJson(rest)).digest("hex");
+}
+
+function refuse(
+  sent: Record<string, unknown>,
+  issues: readonly { path: PropertyKey[]; message: string }[],
+): RefusedBeat {
+  const { agentId, sequenceNumber } = sent;
+  return {
+    refused: true,
+    agentId: typeof agentId === "string" ? printable(agentId, 128) : "",
+    sequenceNumber: typeof sequenceNumber === "number" && Number.isInteger(sequenceNumber) ? sequenceNumber : null,
+    problem: printable(describeIssues(issues, "heartbeat")),
   };
 }

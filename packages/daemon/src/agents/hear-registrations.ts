@@ -1,11 +1,11 @@
 import { type AgentHealth, AgentRegistration, describeIssues, Fault } from "@rouse/contract";
+import { policySubject } from "../config/choose-policy.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { SteadyClock } from "../engine/steady-clock.ts";
 import { describeAgent } from "./describe-agent.ts";
 import type { Agents } from "./host-agents.ts";
-import { policySubject } from "./policy-subject.ts";
 
 interface HearingParts {
   readonly engine: Pick<Engine, "begin">;

@@ -1,31 +1,42 @@
-import { type EpochMs, fleetId, type HolderInfo, type MonoMs } from "@rouse/contract";
+import {
+  type ActivityKind,
+  type EpochMs,
+  fleetId,
+  type HolderInfo,
+  type MonoMs,
+  type RouseEvent,
+} from "@rouse/contract";
 import {
   type Action,
   type ActionOutcome,
   type AgentRecord,
   agentMachine,
   type Context,
+  describeStanding,
   type FleetDoings,
   type FleetIncidents,
   type FleetNews,
   type FleetWatch,
+  isExited,
   type Reply,
   type Signal,
   type Standing,
+  standsSo,
 } from "@rouse/core";
+import { policySubject } from "../config/choose-policy.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { RecordKeeper } from "../engine/keep-records.ts";
 import type { SelfDoubt } from "../engine/self-doubt.ts";
 import type { Moment } from "../engine/steady-clock.ts";
-import { describeStanding, keepFleetMatters, standsSo } from "../fleet/fleet-matters.ts";
+import { subscribe } from "../engine/subscribe.ts";
+import { keepFleetMatters } from "../fleet/fleet-matters.ts";
 import { takeSteps } from "../steps/take-steps.ts";
 import { enrollAgents } from "./enroll-agents.ts";
+import { type BeatCounts, beatTaker } from "./hear-beats.ts";
 import { type AgentTurn, isOfConsequence, keepTurns } from "./keep-turn.ts";
-import { policySubject } from "./policy-subject.ts";
 import type { Roster, Watched } from "./roster.ts";
-import { type BeatCounts, takeBeats } from "./take-beats.ts";
 
 interface AgentParts {
   readonly engine: Engine;
@@ -37,7 +48,6 @@ interface AgentParts {
   readonly records: RecordKeeper;
   readonly config: () => Config;
   readonly spend: (host: string, moment: Moment) => void;
-  readonly noteActivity: (before: AgentRecord, after: AgentRecord, time: EpochMs) => void;
   readonly lastSignalId: number;
 }
 
@@ -58,7 +68,8 @@ const wakeUp: Signal = { kind: "wake" };
 
 /** The agents on the engine: every way a signal becomes a turn of one, and what a turn means for the fleet and for tasks. */
 export function hostAgents(parts: AgentParts) {
-  const { engine, roster, fleet, incidents, doubt, commits, config, noteActivity } = parts;
+  const { engine, roster, fleet, incidents, doubt, commits, config } = parts;
+  const activities = tellActivity();
   const counters: Counters = { beats: { accepted: 0, duplicate: 0, stale: 0, rejected: 0 }, turns: 0, wakes: 0 };
   const { keepTurn, keepSignal, lastSignalId } = keepTurns(parts);
   const fleetMatters = keepFleetMatters(parts);
@@ -81,9 +92,10 @@ export function hostAgents(parts: AgentParts) {
     if ((signal.kind === "heartbeat" || signal.kind === "stepped") && record.life.heardAt === moment.now)
       fleet.hear(before.agentId, record.identity.node, moment.now);
     takeNews(fleet.note(standing(record), moment.now), moment);
-    carry(incidents.note(standsSo(record), moment.now), moment);
+    const doings = incidents.note(standsSo(record), moment.now);
+    if (doings.events.length + doings.actions.length > 0) carry(doings, moment);
     if (isOfConsequence(stepped) || concernsTasks(before, record)) tellTasks(before, record);
-    noteActivity(before, record, moment.time);
+    activities.noteTurn(before, record, moment.time);
   }
 
   function tellTasks(before: AgentRecord, after: AgentRecord): void {
@@ -118,9 +130,10 @@ export function hostAgents(parts: AgentParts) {
   const { enroll, register } = enrollAgents({ ...parts, tellTasks, submit });
 
   return {
-    takeBeat: takeBeats({ roster, enroll, submit, counts: counters.beats }),
+    takeBeat: beatTaker({ roster, enroll, submit, counts: counters.beats }),
     takeSteps: takeSteps({ engine, roster, commits, enroll, register, keepSignal, run }),
     register,
+    onActivity: activities.onActivity,
     /** What holders tell and people order. */
     take: submit,
     /** A holder is there: for an agent nobody knew, this is how it becomes known. */
@@ -169,3 +182,29 @@ export type Agents = ReturnType<typeof hostAgents>;
 /** Whoever names another task, or is heard for the first time, may hold one. */
 const concernsTasks = (before: AgentRecord, { task, life }: AgentRecord): boolean =>
   task.id !== before.task.id || life.heard !== before.life.heard;
+
+type ActivityChange = Extract<RouseEvent, { type: "AGENT_ACTIVITY_CHANGED" }>["payload"];
+export type ActivityListener = (change: ActivityChange, time: EpochMs) => void;
+
+/** Tells whoever listens that an agent does something else now. It is no fact that is kept: it is read off the record, as `rouse ps` does. */
+function tellActivity() {
+  const listeners = new Set<ActivityListener>();
+  return {
+    onActivity: (listener: ActivityListener) => subscribe(listeners, listener),
+    /** Called after every turn, so it looks only when somebody listens. */
+    noteTurn(before: AgentRecord, after: AgentRecord, time: EpochMs): void {
+      if (listeners.size === 0 || before === after || describe(before) === describe(after)) return;
+      const change = { agentId: after.agentId, from: kindOf(before), to: kindOf(after) };
+      for (const listener of listeners) listener(change, time);
+    },
+  };
+}
+
+const kindOf = (record: AgentRecord): ActivityKind => (isExited(record) ? "EXITED" : record.work.activity.kind);
+
+/** Everything of an activity that is shown in a list. */
+function describe(record: AgentRecord): string {
+  const { activity } = record.work;
+  if (activity.kind === "RUNNING") return `${kindOf(record)} ${activity.open?.kind} ${activity.open?.name}`;
+  return activity.kind === "WAITING" ? `${kindOf(record)} ${activity.for} ${activity.until}` : kindOf(record);
+}

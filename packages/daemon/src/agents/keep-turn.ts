@@ -31,7 +31,7 @@ export function keepTurns({ engine, commits, records, spend, ...from }: KeepingP
     // At once and in the same commit: nobody else's step may come between an order and its price.
     for (const action of actions) if (action.kind === "stop-agent" && action.spends) spend(hostOf(before), moment);
     if (isOfConsequence(stepped) || isWord(signal) || hasForgiven(before, kept.record)) records.saveNow(kept);
-    else if (signal.kind !== "wake") records.saveLater(kept, moment.now);
+    else if (signal.kind !== "wake" && kept.unsaved === null) records.saveLater(kept, moment.now);
   }
 
   function keepSignal(watched: Watched, kind: SavedSignal["kind"], body: string, { now: at, time }: Moment): void {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checksumOf, readBeat } from "./read-beat.ts";
+import { checksumOf, readBeat } from "./hear-beats.ts";
 
 const noon = Date.UTC(2026, 1, 5, 12);
 

@@ -1,8 +1,8 @@
 import { type Action, refuseKill } from "@rouse/core";
+import { policySubject } from "../config/choose-policy.ts";
 import type { Config } from "../config/read-config.ts";
 import type { SelfDoubt } from "../engine/self-doubt.ts";
 import type { Moment } from "../engine/steady-clock.ts";
-import { policySubject } from "./policy-subject.ts";
 import type { Roster } from "./roster.ts";
 
 interface RecheckParts {

@@ -16,6 +16,7 @@ import {
 } from "@rouse/contract";
 import { type AgentRecord, beatRhythm, type FleetIncidents, type FleetWatch, howOver } from "@rouse/core";
 import type { z } from "zod";
+import { policySubject } from "../config/choose-policy.ts";
 import type { Config } from "../config/read-config.ts";
 import type { SelfDoubt } from "../engine/self-doubt.ts";
 import type { Moment, SteadyClock } from "../engine/steady-clock.ts";
@@ -25,7 +26,6 @@ import { describeSteps } from "../steps/describe-steps.ts";
 import { recallSteps } from "../steps/recall-steps.ts";
 import { describeAgent, describeGrounds } from "./describe-agent.ts";
 import { describeOutlook } from "./describe-outlook.ts";
-import { policySubject } from "./policy-subject.ts";
 import { readHistory } from "./read-history.ts";
 import type { Roster } from "./roster.ts";
 

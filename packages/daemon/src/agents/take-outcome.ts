@@ -7,8 +7,8 @@ interface HandParts {
   readonly agents: Agents;
   readonly commits: GroupCommit;
   readonly readClock: () => Moment;
-  /** Calls back after every commit. */
-  readonly afterCommits: (look: () => void) => void;
+  /** Calls back after every commit, until it is told to stop. */
+  readonly afterCommits: (look: () => void) => () => void;
 }
 
 /**
@@ -18,14 +18,18 @@ interface HandParts {
 export function takeOutcomes({ agents, commits, readClock, afterCommits }: HandParts) {
   let waiting: (readonly [Action, ActionOutcome])[] = [];
 
-  afterCommits(() => {
-    const late = waiting;
-    waiting = [];
-    for (const [action, outcome] of late) agents.actionDone(action, outcome, readClock());
-  });
+  function wait(action: Action, outcome: ActionOutcome): void {
+    if (waiting.push([action, outcome]) > 1) return;
+    const unsubscribe = afterCommits(() => {
+      unsubscribe();
+      const late = waiting;
+      waiting = [];
+      for (const [action, outcome] of late) agents.actionDone(action, outcome, readClock());
+    });
+  }
 
   return (action: Action, outcome: ActionOutcome): void => {
     if (commits.down() === null) agents.actionDone(action, outcome, readClock());
-    else waiting.push([action, outcome]);
+    else wait(action, outcome);
   };
 }

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Fault, type HeartbeatAck, renameSnakeCase } from "@rouse/contract";
-import { readBeat } from "../agents/read-beat.ts";
+import { readBeat } from "../agents/hear-beats.ts";
 import { findOverreach } from "../home/agent-token.ts";
 import type { Monitor, SentBeat } from "../monitor.ts";
 import type { Log } from "../ports/log.ts";
 import type { AgentSpeaker } from "./guard.ts";
-import { parseJson } from "./parse-json.ts";
+import { parseJson, parseMembers } from "./parse-json.ts";
 import { sendProblem, sendProblemEarly } from "./problem.ts";
 import { isLines, type Route, refuseType, takesType } from "./route.ts";
 import { leaveForeignTask, refuseAgent } from "./who-may.ts";
@@ -73,10 +73,11 @@ export function takeHeartbeats(monitor: Monitor, line: Route, log: Log): TakeHea
 
 function readBody(text: string, type: string | undefined): { sent: readonly SentBeat[]; many: boolean } {
   if (type !== "application/json" && isLines(type)) return { sent: readLines(text), many: true };
-  const sent = parseJson(text);
-  if (!Array.isArray(sent)) return { sent: [{ beat: sent, text }], many: false };
-  checkCount(sent.length);
-  return { sent: sent.map((beat) => ({ beat })), many: true };
+  const { value, members } = parseMembers(text);
+  if (members === null) return { sent: [{ beat: value, text }], many: false };
+  const beats = value as readonly unknown[];
+  checkCount(beats.length);
+  return { sent: beats.map((beat, i) => ({ beat, text: members[i] as string })), many: true };
 }
 
 async function vouchForAll(monitor: Monitor, agent: AgentSpeaker, sent: readonly SentBeat[]): Promise<SentBeat[]> {

@@ -12,6 +12,7 @@ import {
   type Settings,
   settingsOf,
 } from "@rouse/contract";
+import type { AgentRecord, Signal } from "@rouse/core";
 import { settleRelations } from "./check-relations.ts";
 
 export interface PolicySubject {
@@ -24,6 +25,23 @@ export interface PolicySubject {
   readonly promise?: BeatPromise | null;
   /** What its terminal or its stream says it is. */
   readonly terminal?: { readonly family: string; readonly session: { readonly model: string | null } | null } | null;
+}
+
+/** By what a signal is judged. A life is judged by what it was started with from its first moment on: its record says so only afterwards. */
+export function policySubject(record: AgentRecord, signal?: Signal): PolicySubject {
+  const { agentId, identity, life, task, seen } = record;
+  const { agentType, policy } = identity;
+  const known = { agentId, agentType, taskId: task.id, policy, promise: life.promise, terminal: seen.terminal };
+  if (signal?.kind !== "held" || signal.hold.incarnation < life.incarnation) return known;
+  const { hold } = signal;
+  return {
+    agentId,
+    agentType: hold.agentType ?? agentType,
+    taskId: hold.taskId ?? task.id,
+    policy: hold.policy ?? policy,
+    promise: life.promise,
+    terminal: { family: hold.family, session: null },
+  };
 }
 
 export interface Overrides {
@@ -41,6 +59,11 @@ export interface ChosenPolicy {
   readonly settings: Settings;
 }
 
+export interface PolicyChoice {
+  policyFor(subject: PolicySubject): Policy;
+  settingsFor(subject: PolicySubject): Settings;
+}
+
 /** More combinations than this are worked out again when they come back. */
 const mostPolicies = 10_000;
 
@@ -48,11 +71,7 @@ const mostPolicies = 10_000;
  * Says which policy an agent is judged by: the one it was started with, then program, model, type, task and the agent's own settings on top. It
  * is asked on every heartbeat, so equal combinations get the same object, and without overrides there is nothing to look up.
  */
-export function choosePolicy(
-  preset: PresetName,
-  settings: Settings,
-  overrides: Overrides,
-): (subject: PolicySubject) => ChosenPolicy {
+export function choosePolicy(preset: PresetName, settings: Settings, overrides: Overrides): PolicyChoice {
   const shared = chosen(preset, settings);
   const policies = namedPolicies(settings, overrides.policies);
   const families = new Map(Object.entries(overrides.families));
@@ -103,7 +122,12 @@ export function choosePolicy(
     promised.set(key, kept);
     return kept;
   };
-  return (subject) => (subject.promise ? withPromise(choose(subject), subject.promise) : choose(subject));
+  const chosenFor = (subject: PolicySubject): ChosenPolicy =>
+    subject.promise ? withPromise(choose(subject), subject.promise) : choose(subject);
+  return {
+    policyFor: (subject) => chosenFor(subject).policy,
+    settingsFor: (subject) => chosenFor(subject).settings,
+  };
 }
 
 const isNamed = (policy: string | null | undefined): policy is string => policy !== null && policy !== undefined;

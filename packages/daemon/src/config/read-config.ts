@@ -92,7 +92,6 @@ function assemble({ document: reading, layers, names }: SourcesReading): Config 
     tasks: document.tasks ?? {},
     agents: document.agents ?? {},
   };
-  const chosenFor = choosePolicy(preset, settings, overrides);
   const policyNames = [...new Set([...presetNames, ...Object.keys(overrides.policies)])];
   return freezeDeep({
     preset,
@@ -103,8 +102,7 @@ function assemble({ document: reading, layers, names }: SourcesReading): Config 
     retention: retentionFrom(settings),
     sources: names,
     notices: noteIneffective(layers, reading.overrides),
-    policyFor: (agent) => chosenFor(agent).policy,
-    settingsFor: (agent) => chosenFor(agent).settings,
+    ...choosePolicy(preset, settings, overrides),
     policyNames: () => policyNames,
   });
 }

@@ -5,6 +5,10 @@ import { subscribe } from "./subscribe.ts";
 type EventListener = (events: readonly SavedEvent[]) => void;
 type TaskListener = (taskIds: readonly string[]) => void;
 
+/** Nearly every commit: beats that moved clocks. There is nothing to tell or to do. */
+const isOnlySignals = ({ events, actions, machines, audit, marks }: Commit): boolean =>
+  events.length + actions.length + machines.length + audit.length === 0 && Object.keys(marks).length === 0;
+
 /** Saved: now it may be told and done. `act` does what the commit intends. */
 export function announceCommits(eventsUntilNow: number, act: (commit: Commit) => void) {
   const commitListeners = new Set<() => void>();
@@ -14,6 +18,7 @@ export function announceCommits(eventsUntilNow: number, act: (commit: Commit) =>
 
   function announce(commit: Commit): void {
     for (const listener of commitListeners) listener();
+    if (isOnlySignals(commit)) return;
     act(commit);
     const tasks = commit.machines.filter(({ machine }) => machine === taskMachine);
     if (tasks.length > 0) for (const listener of taskListeners) listener(tasks.map(({ id }) => id));

@@ -1,7 +1,6 @@
 import { brakeOf, killBudgetMachine, noKills, watchFleet } from "@rouse/core";
 import { hostAgents } from "../agents/host-agents.ts";
 import { createRoster } from "../agents/roster.ts";
-import { tellActivity } from "../agents/tell-activity.ts";
 import { keepAuditTrail, whereTrailEnds } from "../audit/audit-trail.ts";
 import type { SealedSoFar } from "../audit/seal-trail.ts";
 import type { Config } from "../config/read-config.ts";
@@ -70,7 +69,6 @@ export function buildEngine(parts: BuildingParts, resumption: Resumption) {
     cameBack: self.storeCameBack,
   });
   const records = keepRecords(commits);
-  const activities = tellActivity();
   const audit = keepAuditTrail({
     last: whereTrailEnds(resumption),
     store: seals.store,
@@ -87,7 +85,6 @@ export function buildEngine(parts: BuildingParts, resumption: Resumption) {
   const agents = hostAgents({
     ...{ engine, roster, fleet, incidents, doubt, commits, records, config },
     spend: (host, moment) => budget.run(wholeBudget, { kind: "spent", host }, moment),
-    noteActivity: activities.noteTurn,
     lastSignalId: resumption.lastSignalId,
   });
   return {
@@ -103,7 +100,6 @@ export function buildEngine(parts: BuildingParts, resumption: Resumption) {
     doubt,
     self,
     news,
-    onActivity: activities.onActivity,
     commits,
     records,
     audit,

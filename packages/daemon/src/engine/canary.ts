@@ -63,6 +63,3 @@ export function keepCanary(parts: ProvingParts) {
 }
 
 export type Canary = ReturnType<typeof keepCanary>;
-
-export const isCanary = (sent: unknown): boolean =>
-  typeof sent === "object" && sent !== null && (sent as { agentId?: unknown }).agentId === canaryId;

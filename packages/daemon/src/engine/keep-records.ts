@@ -24,9 +24,10 @@ export function keepRecords(commits: GroupCommit) {
 
   return {
     saveNow,
+    /** For one that does not wait already. */
     saveLater(watched: Watched, now: MonoMs): void {
       // What is already on its way to the next commit is written as it is then.
-      if (watched.unsaved !== null || commits.draft().records.has(watched.no)) return;
+      if (commits.draft().records.has(watched.no)) return;
       watched.unsaved = { since: now, through: watched.through };
       unsaved.add(watched);
     },

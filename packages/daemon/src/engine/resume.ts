@@ -1,7 +1,7 @@
 import { noDoubt, relearn, type Signal } from "@rouse/core";
-import { policySubject } from "../agents/policy-subject.ts";
-import { readBeat } from "../agents/read-beat.ts";
+import { readBeat } from "../agents/hear-beats.ts";
 import type { Roster, Watched } from "../agents/roster.ts";
+import { policySubject } from "../config/choose-policy.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Resumption, SavedSignal } from "../ports/store.ts";
 import type { KeptSteps } from "../steps/recall-steps.ts";

@@ -1,6 +1,6 @@
 import { minutes } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { policySubject } from "../agents/policy-subject.ts";
+import { policySubject } from "../config/choose-policy.ts";
 import { readConfig, requireConfig } from "../config/read-config.ts";
 import { dawn, taskWorld } from "../tasks/task-world.test-support.ts";
 import { describeEscalation } from "./describe-incident.ts";

@@ -16,8 +16,8 @@ import {
   toIso,
 } from "@rouse/contract";
 import { type AgentRecord, type FleetDoings, type FleetIncident, openEscalation, type Signal } from "@rouse/core";
-import { policySubject } from "../agents/policy-subject.ts";
 import type { Watched } from "../agents/roster.ts";
+import { policySubject } from "../config/choose-policy.ts";
 import type { Keep } from "../engine/answer-once.ts";
 import { describeFleetQuestion } from "../fleet/fleet-matters.ts";
 import { type Given, type GivenOrder, orderLine, refusalLine } from "../orders/note-orders.ts";

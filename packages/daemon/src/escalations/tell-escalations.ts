@@ -9,8 +9,8 @@ import {
   type SavedEvent,
 } from "@rouse/contract";
 import type { Action, ActionOutcome } from "@rouse/core";
-import { policySubject } from "../agents/policy-subject.ts";
 import type { Checkpoints } from "../checkpoints/keep-checkpoints.ts";
+import { policySubject } from "../config/choose-policy.ts";
 import { writeFleetNotice } from "../fleet/fleet-matters.ts";
 import { type Given, givenBy } from "../orders/note-orders.ts";
 import type { Orchestrator } from "../ports/orchestrator.ts";

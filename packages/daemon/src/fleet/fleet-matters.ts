@@ -7,28 +7,20 @@ import {
   type EscalationReport,
   fleetId,
   type MonoMs,
-  type Policy,
   type SavedEvent,
   type SelfDoubtReport,
   toIso,
 } from "@rouse/contract";
 import {
-  type AgentRecord,
-  beatRhythm,
   type FleetDoings,
   type FleetIncident,
   type FleetIncidents,
-  isOver,
-  isSettled,
   keepFleetIncidents,
-  presenceOf,
   type SavedFleet,
-  type Standing,
-  type StandsSo,
   summariseFleet,
 } from "@rouse/core";
-import { policySubject } from "../agents/policy-subject.ts";
 import type { Roster } from "../agents/roster.ts";
+import { policySubject } from "../config/choose-policy.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
@@ -50,32 +42,6 @@ export const recallFleet = ({ marks }: Resumption, { now }: Moment, config: () =
 
 /** The policy without the overrides of any agent, type or task. */
 const policyOfAll = (config: Config) => config.policyFor({ agentId: "", agentType: null, taskId: null });
-
-/** What the incidents of the fleet know of one agent. */
-export const standsSo = (record: AgentRecord): StandsSo => ({
-  agentId: record.agentId,
-  node: record.identity.node,
-  presence: presenceOf(record),
-  needy: record.ladder.handedOver !== null && !isSettled(record.ladder.handedOver),
-});
-
-/** What the watch for mass silence knows of one agent. */
-export function describeStanding(record: AgentRecord, policy: Policy): Standing {
-  const { interval, ttl } = beatRhythm(record.work.activity, policy);
-  const { findings, state } = record.health;
-  const quiet = findings.find(({ kind }) => kind === "missed-beats");
-  const isGone =
-    isOver(record) || record.work.activity.kind === "FINISHED" || state === "UNRESPONSIVE" || state === "TERMINATED";
-  return {
-    agentId: record.agentId,
-    node: record.identity.node,
-    // An agent that only its holder reports of says nothing about the path that beats take.
-    watched: record.life.heard && !isGone && (record.seen.terminal === null || record.beats.accepted > 0),
-    quietSince: quiet?.since ?? null,
-    interval,
-    ttl,
-  };
-}
 
 interface KeepingParts {
   readonly incidents: FleetIncidents;

@@ -1,11 +1,10 @@
 import { Fault, type RemovalRefusal, type RemovedAgent, type RemoveRequest, type RouseEvent } from "@rouse/contract";
-import { type FleetWatch, howOver, refuseRemoval } from "@rouse/core";
+import { describeStanding, type FleetWatch, howOver, refuseRemoval } from "@rouse/core";
 import { describeOver } from "../agents/describe-agent.ts";
-import { policySubject } from "../agents/policy-subject.ts";
 import { usedNumbersMark, type Watched } from "../agents/roster.ts";
+import { policySubject } from "../config/choose-policy.ts";
 import type { RecordKeeper } from "../engine/keep-records.ts";
 import type { Moment } from "../engine/steady-clock.ts";
-import { describeStanding } from "../fleet/fleet-matters.ts";
 import type { Holders } from "../ports/holders.ts";
 import type { SharedServices } from "../shared-services.ts";
 import type { Tasks } from "../tasks/host-tasks.ts";

@@ -1,6 +1,6 @@
 import { AgentId, describeIssues, Fault, printable, StepEvent, type StepsAck } from "@rouse/contract";
 import { digestEvent } from "@rouse/core";
-import { policySubject } from "../agents/policy-subject.ts";
+import { policySubject } from "../config/choose-policy.ts";
 import type { Keep } from "../engine/answer-once.ts";
 import type { EachSlice } from "../engine/take-in-slices.ts";
 import type { SharedServices } from "../shared-services.ts";

@@ -1,6 +1,6 @@
 import type { MonoMs, RouseEvent } from "@rouse/contract";
 import { agentOf, isCriticalBlocked, type TaskRecord, type TaskRules, taskMachine } from "@rouse/core";
-import { policySubject } from "../agents/policy-subject.ts";
+import { policySubject } from "../config/choose-policy.ts";
 import type { Engine, Kept } from "../engine/engine.ts";
 import type { SelfDoubt } from "../engine/self-doubt.ts";
 import type { SharedServices } from "../shared-services.ts";

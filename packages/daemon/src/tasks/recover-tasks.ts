@@ -19,9 +19,9 @@ import {
   type TaskRecord,
   takenMeanwhile,
 } from "@rouse/core";
-import { policySubject } from "../agents/policy-subject.ts";
 import type { Watched } from "../agents/roster.ts";
 import type { Checkpoints } from "../checkpoints/keep-checkpoints.ts";
+import { policySubject } from "../config/choose-policy.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import { type Given, orderLine, refusalLine } from "../orders/note-orders.ts";

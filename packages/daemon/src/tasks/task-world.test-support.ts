@@ -80,7 +80,6 @@ export async function taskWorld({
   const agents = hostAgents({
     ...{ engine, roster, fleet, incidents, doubt, commits, records: keepRecords(commits), config: () => config },
     spend: () => {},
-    noteActivity: () => {},
     lastSignalId: resumption.lastSignalId,
   });
   const tasks = hostTasks({ engine: observed(), roster, commits, doubt, config: () => config, toWall });

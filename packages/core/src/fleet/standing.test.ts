@@ -1,7 +1,8 @@
 import { policyFrom, settingsOf } from "@rouse/contract";
-import { type AgentRecord, newRecord, noBeats } from "@rouse/core";
 import { expect, it } from "vitest";
-import { describeStanding } from "./fleet-matters.ts";
+import { noBeats } from "../facts.ts";
+import { type AgentRecord, newRecord } from "../record.ts";
+import { describeStanding } from "./standing.ts";
 
 const policy = policyFrom("fleet", settingsOf("fleet"));
 const birth = { agentId: "a", agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 };

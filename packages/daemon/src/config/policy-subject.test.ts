@@ -2,7 +2,7 @@ import { type HolderInfo, seconds } from "@rouse/contract";
 import { newRecord, noDoubt, supervise } from "@rouse/core";
 import { expect, it } from "vitest";
 import { readConfig, requireConfig } from "../config/read-config.ts";
-import { policySubject } from "./policy-subject.ts";
+import { policySubject } from "./choose-policy.ts";
 
 const text = "policies:\n  hasty:\n    heartbeat: { startup_grace_seconds: 30 }\n";
 const config = requireConfig(readConfig({ file: { name: "rouse.yaml", text } }));

@@ -8,8 +8,7 @@ import {
   Fault,
   stateLimits,
 } from "@rouse/contract";
-import type { Checkpoints } from "../checkpoints/keep-checkpoints.ts";
-import type { CheckpointSpeaker } from "../checkpoints/read-checkpoint.ts";
+import type { CheckpointSpeaker, Checkpoints } from "../checkpoints/keep-checkpoints.ts";
 import type { HoldsTask } from "../home/agent-token.ts";
 import type { AgentSpeaker } from "./guard.ts";
 import { cursor, get, limit, ownerAnd, post, type Route, readersAnd } from "./route.ts";

@@ -4,8 +4,7 @@ import type { Moment } from "../engine/steady-clock.ts";
 import type { Workspaces } from "../ports/workspaces.ts";
 import type { SharedServices } from "../shared-services.ts";
 import type { Tasks } from "../tasks/host-tasks.ts";
-import type { CheckpointParts } from "./keep-checkpoints.ts";
-import type { CheckpointSpeaker } from "./read-checkpoint.ts";
+import type { CheckpointParts, CheckpointSpeaker } from "./keep-checkpoints.ts";
 
 interface AttendingParts extends Pick<SharedServices, "roster" | "agents"> {
   readonly tasks: Tasks;

@@ -14,8 +14,7 @@ import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
 import { groupCommits } from "../engine/group-commit.ts";
 import type { States } from "../ports/states.ts";
 import type { SavedCheckpoint, Store } from "../ports/store.ts";
-import { keepCheckpoints } from "./keep-checkpoints.ts";
-import type { CheckpointSpeaker } from "./read-checkpoint.ts";
+import { type CheckpointSpeaker, keepCheckpoints } from "./keep-checkpoints.ts";
 
 export const somebody: CheckpointSpeaker = { agentId: "worker-1", incarnation: 1 };
 export const task = "fix-42";

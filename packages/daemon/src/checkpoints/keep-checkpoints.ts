@@ -1,12 +1,16 @@
 import {
   type Checkpoint,
   type CheckpointHead,
+  CheckpointRequest,
+  canonicalJson,
+  describeIssues,
   type EpochMs,
   Fault,
   type FaultCode,
   Id,
   printable,
   type RouseEvent,
+  stateLimits,
   toIso,
   type WorkspaceSnapshot,
 } from "@rouse/contract";
@@ -19,7 +23,6 @@ import type { States } from "../ports/states.ts";
 import type { SavedCheckpoint, SavedHead, Store } from "../ports/store.ts";
 import { readHead, sealHead, sha256 } from "./check-checkpoints.ts";
 import { boundCheckpoints, forgetStates, stateKey } from "./forget-states.ts";
-import { type CheckpointSpeaker, readCheckpoint, type WantedCheckpoint } from "./read-checkpoint.ts";
 import { recallCheckpoints, refuseName } from "./recall-checkpoints.ts";
 
 export interface CheckpointParts {
@@ -236,3 +239,58 @@ const isSame = (checkpoint: Checkpoint, wanted: WantedCheckpoint): boolean =>
   checkpoint.incarnation === wanted.incarnation &&
   checkpoint.workspace === null &&
   (wanted.workspace === undefined || wanted.workspace === false);
+
+/** Who saves, by the token of the request. */
+export interface CheckpointSpeaker {
+  readonly agentId: string | null;
+  readonly incarnation: number | null;
+}
+
+/** A request to save a checkpoint, parsed. */
+interface WantedCheckpoint extends CheckpointSpeaker {
+  readonly taskId: string;
+  readonly step: number;
+  readonly stepName: string;
+  /** `undefined`: the newest. */
+  readonly parent: string | null | undefined;
+  readonly workspace: CheckpointRequest["workspace"];
+  readonly state: { readonly text: string; readonly hash: string; readonly bytes: number; readonly inFile: boolean };
+}
+
+/** Larger states go into files: they would slow down every read of a chain. */
+const mostInline = 64 * 1024;
+
+function readCheckpoint(taskId: string, sent: unknown, speaker: CheckpointSpeaker): WantedCheckpoint {
+  const parsed = CheckpointRequest.safeParse(sent);
+  if (!parsed.success)
+    throw new Fault("bad-request", printable(describeIssues(parsed.error.issues, "a checkpoint is a JSON object")));
+  const { step, stepName, state, parent, agentId = null, workspace } = parsed.data;
+  const { text, bytes } = writeState(state);
+  return {
+    taskId,
+    step,
+    stepName,
+    parent,
+    workspace,
+    agentId: speaker.agentId ?? agentId,
+    incarnation: speaker.incarnation,
+    state: { text, hash: sha256(text), bytes, inFile: bytes > mostInline },
+  };
+}
+
+function writeState(state: unknown): { text: string; bytes: number } {
+  try {
+    const text = canonicalJson(state, stateLimits);
+    const bytes = Buffer.byteLength(text);
+    if (bytes > stateLimits.bytes) throw new Fault("body-too-large", `it has ${bytes} bytes`);
+    return { text, bytes };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const most = `${stateLimits.bytes / 1024 / 1024} MiB and ${stateLimits.values} values`;
+    throw error.code === "body-too-large"
+      ? new Fault(error.code, `a state has at most ${most}, and ${error.message}; ${advice}`)
+      : new Fault(error.code, `the state cannot be kept: ${error.message}`);
+  }
+}
+
+const advice = "keep large data in the workspace, and in the state only what refers to it";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { surplusStates } from "./store.ts";
+import { surplusStates } from "./surplus-states.ts";
 
 const states = (count: number) =>
   Array.from({ length: count }, (_, i) => ({ id: `${count - i}`, head: '{"stateBytes":1}', isForgotten: false }));

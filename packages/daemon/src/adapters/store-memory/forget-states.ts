@@ -1,5 +1,6 @@
 import type { CheckpointHead } from "@rouse/contract";
-import { type SavedCheckpoint, type StatesToKeep, surplusStates } from "../../ports/store.ts";
+import type { SavedCheckpoint, StatesToKeep } from "../../ports/store.ts";
+import { surplusStates } from "../../ports/surplus-states.ts";
 import type { MemoryDisk } from "./memory-disk.ts";
 
 export function forgetOldStates(disk: MemoryDisk, taskId: string, keep: StatesToKeep): string[] {

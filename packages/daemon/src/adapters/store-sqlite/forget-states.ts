@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "@rouse/holder/load-sqlite";
-import { type StatesToKeep, surplusStates } from "../../ports/store.ts";
+import type { StatesToKeep } from "../../ports/store.ts";
+import { surplusStates } from "../../ports/surplus-states.ts";
 import { transact } from "./transact.ts";
 
 interface StateRow {

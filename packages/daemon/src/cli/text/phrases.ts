@@ -7,9 +7,22 @@ import {
   type StopDetails,
   type TreeTier,
 } from "@rouse/contract";
+import { nearestName } from "../../config/nearest-name.ts";
 
 /** A word of a closed set, as a person would write it. */
 export const inWords = (code: string): string => code.replaceAll("-", " ").replaceAll("_", " ");
+
+/** "1 beat", "3 beats". */
+export const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
+
+/** "; did you mean worker-1?", where one of the known names is near enough to what was typed. */
+export function didYouMean(typed: string, known: readonly string[]): string {
+  const nearest = nearestName(typed, known);
+  return nearest === undefined ? "" : `; did you mean ${nearest}?`;
+}
+
+/** A clause as a sentence: with a capital letter and a full stop. */
+export const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 /** What an incident is about. Somebody may have a question about an agent that nothing is found of. */
 export const wordIllness = ({ illness, cause }: { readonly illness: string; readonly cause: string }): string =>

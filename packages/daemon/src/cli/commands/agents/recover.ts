@@ -1,7 +1,7 @@
 import type { OrderAnswer, RecoveryStatus } from "@rouse/contract";
 import type { Command } from "commander";
 import { openHome } from "../../../home/open-home.ts";
-import { wordBeginning } from "../../show/describe-ladder-event.ts";
+import { wordBeginning } from "../../show/describe-event.ts";
 import type { Surroundings } from "../../surroundings.ts";
 import { drawFacts, type Fact } from "../../text/draw-facts.ts";
 import { inWords } from "../../text/phrases.ts";

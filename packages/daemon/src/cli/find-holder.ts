@@ -1,7 +1,7 @@
 import { Fault, printable } from "@rouse/contract";
 import type { HolderFile } from "@rouse/holder";
-import { nearestName } from "../config/nearest-name.ts";
 import { isHolderAlive, listHeld, readHolderFile } from "../holders/read-holder-files.ts";
+import { didYouMean } from "./text/phrases.ts";
 
 /** Who holds an agent here, `null` when it is over. One whose start failed has a folder, but nobody ever held it. */
 export function findHolder(home: string, agentId: string): HolderFile | null {
@@ -13,8 +13,7 @@ export function findHolder(home: string, agentId: string): HolderFile | null {
 
 /** With the name that was probably meant, of those that were. */
 export function notStartedHere(home: string, agentId: string, cause?: unknown): Fault {
-  const nearest = nearestName(agentId, listHeld(home));
-  const meant = nearest === undefined ? "" : `; did you mean ${nearest}?`;
+  const meant = didYouMean(agentId, listHeld(home));
   const message = `no agent ${printable(agentId, 128)} was started here with rouse run or rouse spawn${meant}`;
   return new Fault("agent-unknown", message, { cause });
 }

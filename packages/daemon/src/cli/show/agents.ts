@@ -7,7 +7,7 @@ import {
   isPersonsMatter,
 } from "@rouse/contract";
 import type { Surroundings } from "../surroundings.ts";
-import { type Cell, type Column, drawTable } from "../text/draw-table.ts";
+import { type Cell, type Column, drawTable, none } from "../text/draw-table.ts";
 import { wrapLine } from "../text/fit-text.ts";
 import { countProcesses, inWords } from "../text/phrases.ts";
 import { type Line, styled } from "../text/styled-text.ts";
@@ -15,8 +15,6 @@ import { ago } from "../text/tell-time.ts";
 import { describeActivity, describeLimit } from "./describe-activity.ts";
 import { describeRestraint } from "./doubt.ts";
 import { agentDocument, countOver, describeEnd, isDoneWith, styledStanding } from "./standing.ts";
-
-const none = styled("dim", "–");
 
 let byName: Intl.Collator | undefined;
 

@@ -1,12 +1,10 @@
 import { createHash, createPublicKey } from "node:crypto";
 import type { AnchorVerdict, AuditRecord, AuditVerdict } from "@rouse/contract";
-import { drawFacts, type Fact } from "../text/draw-facts.ts";
-import { type Column, drawTable } from "../text/draw-table.ts";
+import { type Column, drawFacts, drawTable, type Fact, none } from "../text/draw-table.ts";
 import { wrapLine } from "../text/fit-text.ts";
+import { count } from "../text/phrases.ts";
 import { type Line, type Span, styled } from "../text/styled-text.ts";
 import { stamp } from "../text/tell-time.ts";
-
-const none = styled("dim", "–");
 
 const columns: readonly Column[] = [
   { title: "NO" },
@@ -58,12 +56,12 @@ function soundUpTo({ sealed }: AuditVerdict): string {
   return `The audit trail is sound up to line ${sealed.number}, sealed ${stamp(sealed.time)}.`;
 }
 
-function factsOf({ entries, signatures, beginsAt, anchors }: AuditVerdict, publicKey: string): Fact[] {
+function factsOf({ entries, signatures, beginsAt, anchors }: AuditVerdict, publicKey: string): (Fact | null)[] {
   const begins = beginsAt === null ? "" : `, from line ${beginsAt} on: older ones were removed with the history`;
   return [
     ["lines", [`${entries}${begins}`]],
     ["signatures", [`${signatures} good`]],
-    ...(anchors.length === 0 ? [] : [["anchors", ...anchors.map((one) => [describeAnchor(one)])] satisfies Fact]),
+    anchors.length === 0 ? null : ["anchors", ...anchors.map((one) => [describeAnchor(one)])],
     ["key", [fingerprintOf(publicKey)]],
   ];
 }
@@ -73,8 +71,6 @@ function describeAnchor({ anchor, says, newest, problem }: AnchorVerdict): strin
   const upTo = newest === null ? "" : ` up to line ${newest.number}, sealed ${stamp(newest.time)}`;
   return `${anchor} ${says}${says === "agrees" ? upTo : ""}`;
 }
-
-const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
 
 /** As ssh prints it: short enough to read out. */
 export function fingerprintOf(publicKey: string): string {

@@ -1,12 +1,10 @@
 import type { Checkpoint, CheckpointFlaw, CheckpointVerdict, CheckpointWithState, EpochMs } from "@rouse/contract";
 import { describeBytes } from "../doctor/check.ts";
 import { writeJson } from "../surroundings.ts";
-import { drawFacts, type Fact } from "../text/draw-facts.ts";
-import { type Column, drawTable } from "../text/draw-table.ts";
+import { type Column, drawFacts, drawTable, type Fact, none } from "../text/draw-table.ts";
 import { type Line, styled } from "../text/styled-text.ts";
 import { ago, stampAndAge } from "../text/tell-time.ts";
 
-const none = styled("dim", "–");
 /** Of a state that is longer, the rest is for files and other programs. */
 const mostLines = 200;
 

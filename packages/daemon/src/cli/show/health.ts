@@ -10,9 +10,9 @@ import {
   type SystemStatus,
   type TerminalReport,
 } from "@rouse/contract";
-import { drawFacts, type Fact } from "../text/draw-facts.ts";
+import { drawFacts, type Fact, orNone } from "../text/draw-table.ts";
 import { wrapLine } from "../text/fit-text.ts";
-import { inWords, listProcesses } from "../text/phrases.ts";
+import { count, inWords, listProcesses } from "../text/phrases.ts";
 import { type Line, styled } from "../text/styled-text.ts";
 import { describeSeconds, lasting, stamp, stampAndAge } from "../text/tell-time.ts";
 import { describeDoing, limitInTheWay, showHealthList } from "./agents.ts";
@@ -49,32 +49,28 @@ const errorsOf = ({ findings, terminal }: AgentHealth): string[] => [
 export function showHealth(agent: AgentHealth, now: EpochMs, width: number): Line[] {
   const errors = errorsOf(agent).map((text): Line => [text]);
   const { findings, lastHeartbeat, lastCheckpoint, terminal } = agent;
-  const facts: Fact[] = [
+  const facts: (Fact | null)[] = [
     ["agent", [styled("bold", agent.agentId)]],
     [
       "status",
       [failedBefore(agent) ? styled("red", statusOf(agent)) : { ...styledStanding(agent), text: statusOf(agent) }],
     ],
-    ...(terminal === null || lastHeartbeat !== null
-      ? [["last heartbeat", [lastHeartbeat === null ? "none yet" : stampAndAge(lastHeartbeat, now)]] as Fact]
-      : []),
-    ...(terminal === null
-      ? []
-      : [["last output", [terminal.lastOutput === null ? "none yet" : stampAndAge(terminal.lastOutput, now)]] as Fact]),
-    ...(errors.length === 0 && endedBadly(agent)
-      ? []
-      : [["errors", ...(errors.length === 0 ? [["none"]] : errors)] as Fact]),
+    terminal === null || lastHeartbeat !== null ? ["last heartbeat", [orNoneYet(lastHeartbeat, now)]] : null,
+    terminal === null ? null : ["last output", [orNoneYet(terminal.lastOutput, now)]],
+    errors.length === 0 && endedBadly(agent) ? null : ["errors", ...orNone(errors)],
     ["state", [styledStanding(agent), ...stateReason(agent)]],
     ["since", [stampAndAge(agent.over?.at ?? agent.stateChangedAt, now)]],
     ["activity", [describeSince(agent, now)]],
     ...(terminal === null ? [] : showTerminal(terminal, now)),
-    ["findings", ...(findings.length === 0 ? [["none"]] : findings.map(describeFinding))],
-    ...(lastCheckpoint === null ? [] : [["checkpoint", [stampAndAge(lastCheckpoint, now)]] as Fact]),
+    ["findings", ...orNone(findings.map(describeFinding))],
+    lastCheckpoint === null ? null : ["checkpoint", [stampAndAge(lastCheckpoint, now)]],
     ["identity", [describeIdentity(agent)]],
     ["counted", [describeMetrics(agent)]],
   ];
   return drawFacts(facts, width);
 }
+
+const orNoneYet = (at: string | null, now: EpochMs): string => (at === null ? "none yet" : stampAndAge(at, now));
 
 /** Beside such an end nobody would believe that there are no errors. */
 const endedBadly = (agent: AgentHealth): boolean =>
@@ -104,37 +100,27 @@ export function describeSince(agent: AgentHealth, now: EpochMs): string {
 }
 
 /** What its terminal and its processes show. */
-export function showTerminal(terminal: TerminalReport, now: EpochMs): Fact[] {
-  const { needsYou, processes, attached, session, restarts, idleKillSeconds } = terminal;
+export function showTerminal(terminal: TerminalReport, now: EpochMs): (Fact | null)[] {
+  const { needsYou, leftovers, processes, attached, session, restarts, idleKillSeconds, restartRule } = terminal;
   const seen = [
     terminal.family === "generic" ? null : terminal.family,
     terminal.foreground ? "in somebody's terminal" : attached > 0 ? `${attached} attached` : null,
     terminal.holder === "lost" ? "its holder is gone" : null,
     terminal.outputKept ? null : "output cannot be kept",
     session === null ? null : `session ${session.id}`,
-    restarts === 0 ? null : `started again ${restarts} time${restarts === 1 ? "" : "s"}`,
+    restarts === 0 ? null : `started again ${count(restarts, "time")}`,
     terminal.conversation === undefined ? null : `its conversation was ${terminal.conversation}`,
   ].filter((text) => text !== null);
   const used = processes === null || terminal.exit !== null ? [] : [describeProcesses(processes)];
   return [
-    ...(needsYou === null
-      ? []
-      : [
-          ["needs you", [styled("yellow", `${neededFor[needsYou.what]}, for ${lasting(needsYou.since, now)}`)]] as Fact,
-        ]),
-    ...(terminal.leftovers === undefined
-      ? []
-      : [["left behind", [styled("yellow", listProcesses(terminal.leftovers))]] as Fact]),
+    needsYou && ["needs you", [styled("yellow", `${neededFor[needsYou.what]}, for ${lasting(needsYou.since, now)}`)]],
+    leftovers === undefined ? null : ["left behind", [styled("yellow", listProcesses(leftovers))]],
     ["process", [[String(terminal.pid), ...used, ...seen].join(" · ")]],
-    ...(terminal.eyes.length === 0 || terminal.exit !== null
-      ? []
-      : [["seen by", [describeEyes(terminal.eyes)]] as Fact]),
-    ...(idleKillSeconds === null
-      ? []
-      : [["owner's rule", [`stopped after ${describeSeconds(idleKillSeconds)} without any sign of work`]] as Fact]),
-    ...(terminal.restartRule === undefined
-      ? []
-      : [["when it ends", [describeRestartRule(terminal.restartRule)]] as Fact]),
+    terminal.eyes.length === 0 || terminal.exit !== null ? null : ["seen by", [describeEyes(terminal.eyes)]],
+    idleKillSeconds === null
+      ? null
+      : ["owner's rule", [`stopped after ${describeSeconds(idleKillSeconds)} without any sign of work`]],
+    restartRule === undefined ? null : ["when it ends", [describeRestartRule(restartRule)]],
   ];
 }
 
@@ -157,8 +143,8 @@ export function describeEyes(eyes: readonly EyeState[]): string {
 }
 
 function describeProcesses({ processes, cpuMs, memoryBytes }: ProcessFacts): string {
-  const count = `${processes} process${processes === 1 ? "" : "es"}`;
-  return `${count} · ${(cpuMs / 1000).toFixed(1)} s CPU · ${Math.round(memoryBytes / 1024 / 1024)} MB`;
+  const counted = `${processes} process${processes === 1 ? "" : "es"}`;
+  return `${counted} · ${(cpuMs / 1000).toFixed(1)} s CPU · ${Math.round(memoryBytes / 1024 / 1024)} MB`;
 }
 
 export function describeFinding({ level, kind, confidence, text, restrainedBy }: FindingReport): Line {
@@ -190,11 +176,11 @@ function describeMetrics({ metrics }: AgentHealth): string {
 
 /** `rouse health` without an agent: how many are how, then who. */
 export function showSummary(status: SystemStatus, agents: readonly AgentHealth[], now: EpochMs, width: number): Line[] {
-  const counts = countStandings(status).flatMap((count) => ["  ", ...count]);
+  const counts = countStandings(status).flatMap((one) => ["  ", ...one]);
   const doubts = describeDoubt(status.monitor, now).flatMap((line) => wrapLine(["  ", ...line], width, 4));
-  const agentsWatched = `${status.total_agents} agent${status.total_agents === 1 ? "" : "s"}`;
+  const watched = count(status.total_agents, "agent");
   return [
-    [`Rouse ${status.version}, ${status.status}: ${agentsWatched}, watching since ${stamp(status.started_at)}`],
+    [`Rouse ${status.version}, ${status.status}: ${watched}, watching since ${stamp(status.started_at)}`],
     ...doubts,
     ...(counts.length === 0 ? [] : [counts]),
     ...(agents.length === 0 ? [] : [[], ...showHealthList(agents, now, width)]),

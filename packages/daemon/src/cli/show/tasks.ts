@@ -1,12 +1,9 @@
 import { type EpochMs, type TaskPage, TaskPriority, type TaskReport, type TaskStatus } from "@rouse/contract";
-import { drawFacts, type Fact } from "../text/draw-facts.ts";
-import { type Column, drawTable } from "../text/draw-table.ts";
+import { type Column, drawFacts, drawTable, type Fact, none } from "../text/draw-table.ts";
 import { wrapLine } from "../text/fit-text.ts";
 import { inWords } from "../text/phrases.ts";
 import { type Line, type Span, type Style, styled } from "../text/styled-text.ts";
 import { ago, describeSeconds, inTime, stampAndAge } from "../text/tell-time.ts";
-
-const none = styled("dim", "–");
 
 const columns: readonly Column[] = [
   { title: "TASK", least: 10 },
@@ -114,34 +111,31 @@ export function showTask(task: TaskReport, now: EpochMs, width: number): Line[] 
   return [...wrapLine(describeTask(task), width, 0), ...title, [], ...drawFacts(factsOf(task, now), width)];
 }
 
-function factsOf(task: TaskReport, now: EpochMs): Fact[] {
+function factsOf(task: TaskReport, now: EpochMs): (Fact | null)[] {
   const { claim, flags, timeoutAt, startedAt, lastCheckpoint } = task;
   return [
     ["because", [inWords(task.because)]],
-    ...when(flags.length > 0, ["flags", [flags.join(", ")]]),
+    flags.length === 0 ? null : ["flags", [flags.join(", ")]],
     ["priority", [task.priority]],
-    ...when(task.owner !== null, ["owner", [task.owner ?? ""]]),
-    ...when(claim !== null, ["claimed", [stampAndAge(claim?.since ?? "", now)]]),
-    ...when(claim !== null, ["refreshed", [stampAndAge(claim?.refreshedAt ?? "", now)]]),
-    ...when(task.note !== null, ["note", [task.note ?? ""]]),
-    ...when(task.dependsOn.length > 0, ["depends on", [task.dependsOn.join(", ")]]),
-    ...when(task.dependents.length > 0, ["waited for by", [task.dependents.join(", ")]]),
+    task.owner === null ? null : ["owner", [task.owner]],
+    claim && ["claimed", [stampAndAge(claim.since, now)]],
+    claim && ["refreshed", [stampAndAge(claim.refreshedAt, now)]],
+    task.note === null ? null : ["note", [task.note]],
+    task.dependsOn.length === 0 ? null : ["depends on", [task.dependsOn.join(", ")]],
+    task.dependents.length === 0 ? null : ["waited for by", [task.dependents.join(", ")]],
     ["created", [stampAndAge(task.createdAt, now)]],
-    ...when(startedAt !== null, ["started", [stampAndAge(startedAt ?? "", now)]]),
+    startedAt === null ? null : ["started", [stampAndAge(startedAt, now)]],
     ["updated", [stampAndAge(task.updatedAt, now)]],
-    ...when(timeoutAt !== null || task.timeoutMinutes !== null, [
-      "timeout",
-      [`${describeTimeout(task, now)}, then ${then[task.onTimeout]}`],
-    ]),
-    ...when(task.recoveries > 0, ["recoveries", [String(task.recoveries)]]),
-    ...when(lastCheckpoint !== null, ["checkpoint", [lastCheckpoint ?? ""]]),
+    timeoutAt === null && task.timeoutMinutes === null
+      ? null
+      : ["timeout", [`${describeTimeout(task, now)}, then ${then[task.onTimeout]}`]],
+    task.recoveries === 0 ? null : ["recoveries", [String(task.recoveries)]],
+    lastCheckpoint === null ? null : ["checkpoint", [lastCheckpoint]],
   ];
 }
 
 const describeTimeout = ({ timeoutAt, timeoutMinutes }: TaskReport, now: EpochMs): string =>
   timeoutAt === null ? `${describeSeconds((timeoutMinutes ?? 0) * 60)} from the claim` : inTime(timeoutAt, now);
-
-const when = (isSo: boolean, fact: Fact): Fact[] => (isSo ? [fact] : []);
 
 const then: Readonly<Record<TaskReport["onTimeout"], string>> = {
   reassign: "it is given back",

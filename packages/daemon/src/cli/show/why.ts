@@ -1,8 +1,7 @@
 import type { EpochMs, FindingReport, SavedEvent, StepReport, WhyReport } from "@rouse/contract";
-import { drawFacts, type Fact } from "../text/draw-facts.ts";
-import { drawTable } from "../text/draw-table.ts";
+import { drawFacts, drawSection, drawTable, type Fact, orNone } from "../text/draw-table.ts";
 import { wrapLine } from "../text/fit-text.ts";
-import { inWords, wordIllness } from "../text/phrases.ts";
+import { count, inWords, wordIllness } from "../text/phrases.ts";
 import { type Line, styled } from "../text/styled-text.ts";
 import { describeSeconds, inTime, lasting, stampAndAge } from "../text/tell-time.ts";
 import { heldBackBy, showEvent } from "./describe-event.ts";
@@ -17,22 +16,26 @@ export function showWhy(report: WhyReport, now: EpochMs, width: number): Line[] 
   const events = (report.events as readonly SavedEvent[]).toSorted((a, b) => a.id - b.id);
   const doubts = describeDoubt(monitor, now);
   return [
-    ...section(null, [...verdict(report, now), ...describeOutlook(report, now)], width),
+    ...[...verdict(report, now), ...describeOutlook(report, now)].flatMap((line) => wrapLine(line, width, 4)),
     ...showIncident(agent, now, width),
     ...showFleetIncident(report, width),
-    ...section("Findings", agent.findings.length === 0 ? [["none"]] : [], width),
+    ...drawSection("Findings", agent.findings.length === 0 ? [["none"]] : [], width),
     ...agent.findings.flatMap((finding) => explainFinding(finding, now, width)),
     ...showSteps(report.steps, width),
-    ...title("Clocks"),
+    ...drawSection("Clocks", [], width),
     ...drawFacts(clockFacts(report, now), width, 2),
     ...(agent.terminal === null
       ? []
-      : [...title("Terminal"), ...drawFacts(showTerminal(agent.terminal, now), width, 2)]),
-    ...(report.eyes.length === 0 ? [] : section("Looked at", describeEyes(report.eyes, now), width)),
-    ...section("Heartbeats", [beatCounts(report)], width),
-    ...section("Policy", [[`${report.policy.id}, mode ${report.policy.mode}`]], width),
-    ...section("The monitor about itself", doubts.length === 0 ? [["nothing to hold against itself"]] : doubts, width),
-    ...section("Last events", events.length === 0 ? [["none"]] : events.map(showEvent), width),
+      : [...drawSection("Terminal", [], width), ...drawFacts(showTerminal(agent.terminal, now), width, 2)]),
+    ...(report.eyes.length === 0 ? [] : drawSection("Looked at", describeEyes(report.eyes, now), width)),
+    ...drawSection("Heartbeats", [beatCounts(report)], width),
+    ...drawSection("Policy", [[`${report.policy.id}, mode ${report.policy.mode}`]], width),
+    ...drawSection(
+      "The monitor about itself",
+      doubts.length === 0 ? [["nothing to hold against itself"]] : doubts,
+      width,
+    ),
+    ...drawSection("Last events", orNone(events.map(showEvent)), width),
   ];
 }
 
@@ -42,29 +45,21 @@ function showIncident({ incident, handedOver }: WhyReport["agent"], now: EpochMs
     const { at, because, contained } = handedOver;
     const heldBack = contained === undefined ? "" : `; ${heldBackBy[contained]}`;
     const text = `a person's matter since ${stampAndAge(at, now)}: ${inWords(because)}${heldBack}`;
-    return section("Incident", [[styled("red", text)]], width);
+    return drawSection("Incident", [[styled("red", text)]], width);
   }
   if (incident === null) return [];
   const { severity, stage, nextAt, openedAt, nudge, nudges, escalation } = incident;
   const next = nextAt === null ? "" : `, next step ${inTime(nextAt, now)}`;
-  const times = nudges === 0 ? "" : `nudged ${nudges} time${nudges === 1 ? "" : "s"} for it, `;
+  const times = nudges === 0 ? "" : `nudged ${count(nudges, "time")} for it, `;
   const nudged = nudge === null ? [] : [[`${times}the last words to it by ${nudge.channel}: ${nudge.state}`]];
-  return section(
-    "Incident",
-    [
-      [styled("yellow", `${severity} ${wordIllness(incident)}`), `, for ${lasting(openedAt, now)}`],
-      [`${inWords(stage)}${next}`],
-      ...(escalation === null
-        ? []
-        : [
-            [
-              `asked: \`rouse escalations show ${escalation}\`, answered with \`rouse escalations decide ${escalation} …\``,
-            ],
-          ]),
-      ...nudged,
-    ],
-    width,
-  );
+  const ways = `\`rouse escalations show ${escalation}\`, answered with \`rouse escalations decide ${escalation} …\``;
+  const lines = [
+    [styled("yellow", `${severity} ${wordIllness(incident)}`), `, for ${lasting(openedAt, now)}`],
+    [`${inWords(stage)}${next}`],
+    ...(escalation === null ? [] : [[`asked: ${ways}`]]),
+    ...nudged,
+  ];
+  return drawSection("Incident", lines, width);
 }
 
 /** Its silence, or its end, alone is nobody's question: it is asked about with the others. */
@@ -74,24 +69,8 @@ function showFleetIncident({ partOf, monitor }: WhyReport, width: number): Line[
   const { id, because, members, escalation } = incident;
   const asked = escalation === null ? "" : `: \`rouse escalations show ${escalation}\``;
   const did = because === "mass-silence" ? "it fell silent" : "it ended";
-  return section(
-    "Incident",
-    [
-      [
-        styled("yellow", id),
-        `: ${did} together with others, ${members} are so still; told and asked about together${asked}`,
-      ],
-    ],
-    width,
-  );
-}
-
-const title = (text: string): Line[] => [[], [styled("bold", text)]];
-
-function section(name: string | null, lines: readonly Line[], width: number): Line[] {
-  const indent = name === null ? "" : "  ";
-  const body = lines.flatMap((line) => wrapLine([indent, ...line], width, 4));
-  return [...(name === null ? [] : title(name)), ...body];
+  const text = `: ${did} together with others, ${members} are so still; told and asked about together${asked}`;
+  return drawSection("Incident", [[styled("yellow", id), text]], width);
 }
 
 function verdict({ agent }: WhyReport, now: EpochMs): Line[] {

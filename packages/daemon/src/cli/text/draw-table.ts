@@ -1,4 +1,4 @@
-import { cutLine, cutText, widthOf } from "./fit-text.ts";
+import { cutLine, cutText, widthOf, wrapLine } from "./fit-text.ts";
 import { type Line, type Span, spansOf, styled } from "./styled-text.ts";
 
 export interface Column {
@@ -13,9 +13,15 @@ export interface Column {
 
 export type Cell = string | Span;
 
+/** Stands in a cell that has nothing to say. */
+export const none = styled("dim", "–");
+
 const gap = 2;
 
-/** Columns as wide as their contents; when the terminal is narrower, the widest give way first, the later of two alike, and end in "…". */
+/**
+ * Draws columns as wide as their contents. In a narrower terminal the widest column gives way first, the later of two
+ * alike, and its texts end in "…".
+ */
 export function drawTable(columns: readonly Column[], rows: readonly (readonly Cell[])[], width: number): Line[] {
   const titles = columns.map(({ title }) => styled("dim", title));
   const all = [titles, ...rows].map((row) => spansOf(row));
@@ -70,3 +76,31 @@ function pad({ text, ...style }: Span, width: number, last: boolean): Span[] {
   const space = last ? "" : " ".repeat(width - widthOf(shown) + gap);
   return [{ text: shown, ...style }, { text: space }];
 }
+
+export type Fact = readonly [label: string, ...values: Line[]];
+
+/**
+ * Draws labels on the left and values beside them, each value on lines of its own; what is too long goes on under its
+ * beginning. A fact that is `null` is left out.
+ */
+export function drawFacts(facts: readonly (Fact | null)[], width: number, indent = 0): Line[] {
+  const shown = facts.filter((fact) => fact !== null);
+  const column = indent + Math.max(0, ...shown.map(([label]) => widthOf(label))) + 2;
+  const margin = " ".repeat(indent);
+  return shown.flatMap(([label, ...values]) =>
+    values.flatMap((value, index) => {
+      const head = `${margin}${index === 0 ? label : ""}`.padEnd(column);
+      return wrapLine([styled("dim", head), ...value], width, column);
+    }),
+  );
+}
+
+/** Says "none" where there are no lines. */
+export const orNone = (lines: readonly Line[]): readonly Line[] => (lines.length === 0 ? [["none"]] : lines);
+
+/** Draws lines under a title, after an empty line. */
+export const drawSection = (title: string, lines: readonly Line[], width: number): Line[] => [
+  [],
+  [styled("bold", title)],
+  ...lines.flatMap((line) => wrapLine(["  ", ...line], width, 4)),
+];

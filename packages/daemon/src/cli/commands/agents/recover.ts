@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { openHome } from "../../../home/open-home.ts";
 import { wordBeginning } from "../../show/describe-event.ts";
 import type { Surroundings } from "../../surroundings.ts";
-import { drawFacts, type Fact } from "../../text/draw-facts.ts";
+import { drawFacts, type Fact } from "../../text/draw-table.ts";
 import { inWords } from "../../text/phrases.ts";
 import { styled } from "../../text/styled-text.ts";
 import type { AddCommand } from "../add-command.ts";
@@ -68,7 +68,7 @@ async function tellStatus(here: Surroundings, taskId: string, { json }: RecoverO
   here.print(drawFacts(showRecovery(status), here.width));
 }
 
-function showRecovery(status: RecoveryStatus): Fact[] {
+function showRecovery(status: RecoveryStatus): (Fact | null)[] {
   const { last } = status;
   const step = last === null || last.checkpoint === null ? null : `after step ${last.step}`;
   const from = last === null ? "never" : wordBeginning(last.lost, step);
@@ -77,10 +77,10 @@ function showRecovery(status: RecoveryStatus): Fact[] {
     ["agent", [status.agentId === null ? "nobody" : `${status.agentId}, incarnation ${status.incarnation}`]],
     ["recovery", [inWords(status.phase)]],
     ["brought back", [from]],
-    ...(status.agentId === null ? [] : [["attempts", [`${status.attempts} of ${status.attemptsAllowed}`]] as Fact]),
-    ...(status.nextAttemptAt === null ? [] : [["next attempt", [status.nextAttemptAt]] as Fact]),
-    ...(status.probationUntil === null ? [] : [["watched until", [status.probationUntil]] as Fact]),
-    ...(status.because === null ? [] : [["because", [wordReason(status.because)]] as Fact]),
+    status.agentId === null ? null : ["attempts", [`${status.attempts} of ${status.attemptsAllowed}`]],
+    status.nextAttemptAt === null ? null : ["next attempt", [status.nextAttemptAt]],
+    status.probationUntil === null ? null : ["watched until", [status.probationUntil]],
+    status.because === null ? null : ["because", [wordReason(status.because)]],
   ];
 }
 

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { ConfigReading } from "../../../config/read-config.ts";
 import { exit } from "../../exit-codes.ts";
 import type { Surroundings } from "../../surroundings.ts";
-import { drawFacts } from "../../text/draw-facts.ts";
+import { drawFacts } from "../../text/draw-table.ts";
 import { wrapLine } from "../../text/fit-text.ts";
 import { styled } from "../../text/styled-text.ts";
 import type { AddCommand } from "../add-command.ts";

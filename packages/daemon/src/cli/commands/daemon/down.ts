@@ -8,6 +8,7 @@ import { exit } from "../../exit-codes.ts";
 import { findRunning, isRunning, readDaemonFile } from "../../find-daemon.ts";
 import type { HeldAgents } from "../../find-held.ts";
 import type { Surroundings } from "../../surroundings.ts";
+import { sentence } from "../../text/phrases.ts";
 import type { AddCommand } from "../add-command.ts";
 import { refuseInsideAgent } from "../agents/order-agent.ts";
 
@@ -113,8 +114,6 @@ const describeStubborn = ({ pid, log }: DaemonFile, timeout: DurationMs): string
     `process ${pid} was told to stop, and is still there after ${describeDuration(timeout)}`,
     `${log === null ? "Its log" : log} may say why. \`rouse down --timeout 5m\` waits longer; \`kill -9 ${pid}\` ends it at once: nothing that was acknowledged is lost`,
   ].join("\n");
-
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 function readTimeout(text: string): DurationMs {
   const duration = parseDuration(text);

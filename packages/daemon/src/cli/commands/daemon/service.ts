@@ -12,7 +12,7 @@ import { unitMark, writeUnit } from "../../service-unit.ts";
 import { awaitDaemon } from "../../start-detached.ts";
 import type { Surroundings } from "../../surroundings.ts";
 import { hasUserSystemd, lingers, systemctl, unitName } from "../../systemd.ts";
-import { drawFacts, type Fact } from "../../text/draw-facts.ts";
+import { drawFacts, type Fact } from "../../text/draw-table.ts";
 import { wrapLine } from "../../text/fit-text.ts";
 import type { AddCommand } from "../add-command.ts";
 import { refuseInsideAgent } from "../agents/order-agent.ts";
@@ -174,16 +174,15 @@ interface ServiceState {
   readonly lingers: boolean;
 }
 
-function tellState({ file, installed, ours, enabled, active, lingers }: ServiceState, reachable: boolean): Fact[] {
+function tellState(
+  { file, installed, ours, enabled, active, lingers }: ServiceState,
+  reachable: boolean,
+): (Fact | null)[] {
   if (!installed) return [["unit", ["not installed; `rouse service install` does it"]]];
   return [
     ["unit", [ours ? file : `${file}, not written by Rouse`]],
-    ...(reachable
-      ? ([
-          ["at login", [enabled]],
-          ["now", [active]],
-        ] as Fact[])
-      : [["systemd", ["cannot be reached from here"]] as Fact]),
+    reachable ? ["at login", [enabled]] : null,
+    reachable ? ["now", [active]] : ["systemd", ["cannot be reached from here"]],
     ["without login", [lingers ? "yes (lingers)" : "no; `loginctl enable-linger` changes that"]],
     ["log", ["journalctl --user -u rouse"]],
   ];

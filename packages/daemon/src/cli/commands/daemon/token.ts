@@ -11,7 +11,7 @@ import {
 } from "../../../home/issued-tokens.ts";
 import { openHome, rotateToken } from "../../../home/open-home.ts";
 import { findRunning } from "../../find-daemon.ts";
-import { type Column, drawTable } from "../../text/draw-table.ts";
+import { type Column, drawTable, none } from "../../text/draw-table.ts";
 import { type Line, type Span, styled } from "../../text/styled-text.ts";
 import { inTime, stamp } from "../../text/tell-time.ts";
 import type { AddCommand } from "../add-command.ts";
@@ -243,7 +243,7 @@ export function showTokens(tokens: readonly Omit<IssuedToken, "hash">[], now: Ep
   const rows = tokens.map(({ name, role, agentId, createdAt, expiresAt }) => [
     name,
     role,
-    agentId ?? styled("dim", "–"),
+    agentId ?? none,
     stamp(createdAt),
     whenOver(expiresAt, now),
   ]);

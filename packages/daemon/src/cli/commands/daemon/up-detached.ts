@@ -5,7 +5,7 @@ import { choosePort, readPortVariable } from "../../choose-port.ts";
 import { exit } from "../../exit-codes.ts";
 import { type StartOutcome, startDetached } from "../../start-detached.ts";
 import type { Surroundings } from "../../surroundings.ts";
-import { drawFacts } from "../../text/draw-facts.ts";
+import { drawFacts, type Fact } from "../../text/draw-table.ts";
 import { wrapLine } from "../../text/fit-text.ts";
 import { type Line, styled } from "../../text/styled-text.ts";
 import { refuseInsideAgent } from "../agents/order-agent.ts";
@@ -71,12 +71,12 @@ export function tellFailure(here: Surroundings, { said, code }: Extract<StartOut
 }
 
 function tellStarted(here: Surroundings, { pid, url, version, log }: DaemonFile): Line[] {
-  const facts = [
+  const facts: (Fact | null)[] = [
     ["process", [`${pid}, in the background`]],
     ["data", [here.home]],
-    ...(log === null ? [] : [["log", [log]] as const]),
+    log === null ? null : ["log", [log]],
     ["next", [styled("bold", `${callOf(here.environment, here.home)} run -- COMMAND`)]],
-  ] as const;
+  ];
   const afterwards =
     "That runs an agent under its eyes. `rouse status` says how Rouse is, `rouse down` stops it; agents run on.";
   return [

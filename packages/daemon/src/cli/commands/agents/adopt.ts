@@ -1,11 +1,11 @@
 import { Fault } from "@rouse/contract";
 import { readStore } from "@rouse/holder";
 import type { Adoption } from "../../../holders/adopt-agent.ts";
+import { isForOwnHolders } from "../../caller.ts";
 import { exit } from "../../exit-codes.ts";
 import type { Surroundings } from "../../surroundings.ts";
 import { type Line, styled } from "../../text/styled-text.ts";
 import type { AddCommand } from "../add-command.ts";
-import { isForOwnHolders } from "./order-agent.ts";
 
 interface Adopted {
   readonly agentId: string;

@@ -1,10 +1,10 @@
 import { type DurationMs, exitWord, Fault } from "@rouse/contract";
+import { refuseInsideAgent } from "../../caller.ts";
 import { exit } from "../../exit-codes.ts";
 import type { Surroundings } from "../../surroundings.ts";
 import { wrapLine } from "../../text/fit-text.ts";
 import { styled } from "../../text/styled-text.ts";
 import type { AddCommand } from "../add-command.ts";
-import { refuseInsideAgent } from "./order-agent.ts";
 
 const afterword = `
 Ctrl-] d leaves; the agent goes on. Ctrl-] Ctrl-] sends one Ctrl-] to it. Every

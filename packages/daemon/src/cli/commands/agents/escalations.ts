@@ -1,14 +1,10 @@
 import { EscalationDecision } from "@rouse/contract";
 import { Argument, type Command, InvalidArgumentError } from "commander";
+import { byUser, nameOfUser } from "../../caller.ts";
 import { connect } from "../../find-daemon.ts";
 import { effectOf, showAsked, showDecided, showEscalation, showEscalations } from "../../show/escalations.ts";
 import { styled } from "../../text/styled-text.ts";
-import type { AddCommand } from "../add-command.ts";
-import { nameOfUser } from "./order-agent.ts";
-
-interface Json {
-  readonly json?: true;
-}
+import { type AddCommand, given, type Json, jsonOption, reasonOption, tell } from "../add-command.ts";
 
 const help = `
 Rouse asks when the ladder needs a word: nudges were not answered, a limit is
@@ -26,16 +22,13 @@ export const addEscalations: AddCommand = (program, here, finish) => {
     .command("escalations")
     .description("what waits for an answer; show, decide or acknowledge it")
     .option("--agent <id>", "only questions about this agent")
-    .option("--json", "print one JSON document")
+    .option(...jsonOption)
     .addHelpText("after", help)
-    .action(async ({ agent, json }: Json & { agent?: string }) => {
-      const open = await (await connect(here)).escalations(agent === undefined ? {} : { agentId: agent });
-      if (json) here.printJson({ escalations: open });
-      else here.print(showEscalations(open, here.now(), here.width));
+    .action(async ({ agent, ...options }: Json & { agent?: string }) => {
+      const open = await (await connect(here)).escalations(given({ agentId: agent }));
+      tell(here, options, { escalations: open }, () => showEscalations(open, here.now(), here.width));
     });
-  addShow(escalations, here, finish);
-  addDecide(escalations, here, finish);
-  addAcknowledge(escalations, here, finish);
+  for (const add of [addShow, addDecide, addAcknowledge]) add(escalations, here, finish);
 };
 
 const addShow: AddCommand = (escalations, here) => {
@@ -43,11 +36,10 @@ const addShow: AddCommand = (escalations, here) => {
     .command("show")
     .description("one of them with all that is known, and what may help")
     .argument("<id>", "such as worker-1.3")
-    .option("--json", "print one JSON document")
-    .action(async (id: string, { json }: Json) => {
+    .option(...jsonOption)
+    .action(async (id: string, options: Json) => {
       const notice = await (await connect(here)).escalation(id);
-      if (json) here.printJson(notice);
-      else here.print(showEscalation(notice, here.now(), here.width));
+      tell(here, options, notice, () => showEscalation(notice, here.now(), here.width));
     });
 };
 
@@ -71,26 +63,22 @@ const addDecide: AddCommand = (escalations, here) => {
     .description("answer it")
     .argument("<id>", "such as worker-1.3")
     .addArgument(new Argument("<decision>", "what is to happen").choices(EscalationDecision.options))
-    .option("--reason <text>", "for the record")
+    .option(...reasonOption)
     .option("--minutes <n>", "how much more time (default: the policy's)", readMinutes)
-    .option("--json", "print one JSON document")
+    .option(...jsonOption)
     .addHelpText("after", decideHelp)
     .action(async (id: string, decision: EscalationDecision, options: DecideOptions, command: Command) => {
-      const { reason, minutes, json } = options;
+      const { minutes } = options;
       if (minutes !== undefined && decision !== "allow_more_time")
         command.error("error: --minutes goes with allow_more_time only");
       const rouse = await connect(here);
-      // Before it is decided: afterwards nobody knows the question any more. Why it cannot be read, deciding says as well.
+      // The question is read first: once decided, it is gone. Why it cannot be read, `decide` says as well.
       const notice = await rouse.escalation(id).catch(() => null);
-      const result = await rouse.decide(id, {
-        decision,
-        actor: nameOfUser(),
-        ...(reason === undefined ? {} : { reason }),
-        ...(minutes === undefined ? {} : { minutes }),
-      });
+      const result = await rouse.decide(id, { decision, ...byUser(options), ...given({ minutes }) });
       const effect = notice === null ? undefined : effectOf(notice, decision);
-      if (json) here.printJson({ ...result, ...(effect && { effect }) });
-      else here.print(showDecided(result.escalation, decision, effect, here.width));
+      tell(here, options, { ...result, ...given({ effect }) }, () =>
+        showDecided(result.escalation, decision, effect, here.width),
+      );
     });
 };
 
@@ -99,11 +87,11 @@ const addAcknowledge: AddCommand = (escalations, here) => {
     .command("ack")
     .description("say that a person has seen it; it still waits for a decision")
     .argument("<id>", "such as worker-1.3")
-    .option("--json", "print one JSON document")
-    .action(async (id: string, { json }: Json) => {
+    .option(...jsonOption)
+    .action(async (id: string, options: Json) => {
       const result = await (await connect(here)).acknowledge(id, { actor: nameOfUser() });
-      if (json) here.printJson(result);
-      else here.print([[styled("bold", result.escalation), " is acknowledged; it still waits for a decision."]]);
+      const name = styled("bold", result.escalation);
+      tell(here, options, result, () => [[name, " is acknowledged; it still waits for a decision."]]);
     });
 };
 
@@ -127,11 +115,10 @@ export const addEscalate: AddCommand = (program, here) => {
     .description("ask the orchestrator about an agent")
     .argument("<agent>", "id of an agent")
     .requiredOption("--reason <text>", "why somebody should look, for the record (required)")
-    .option("--json", "print one JSON document")
+    .option(...jsonOption)
     .addHelpText("after", helpToAsk)
-    .action(async (agentId: string, { reason, json }: { reason: string; json?: true }) => {
-      const result = await (await connect(here)).escalateToOrchestrator(agentId, reason, nameOfUser());
-      if (json) here.printJson(result);
-      else here.print(showAsked(result, here.now(), here.width));
+    .action(async (agentId: string, options: Json & { reason: string }) => {
+      const result = await (await connect(here)).escalateToOrchestrator(agentId, options.reason, nameOfUser());
+      tell(here, options, result, () => showAsked(result, here.now(), here.width));
     });
 };

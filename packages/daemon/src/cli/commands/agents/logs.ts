@@ -8,8 +8,7 @@ import { connect } from "../../find-daemon.ts";
 import { notStartedHere } from "../../find-holder.ts";
 import { createOutputPrinter, type OutputPrinter } from "../../show/print-output.ts";
 import type { Surroundings } from "../../surroundings.ts";
-import type { AddCommand } from "../add-command.ts";
-import { readWhole } from "../read-whole.ts";
+import { type AddCommand, readWhole } from "../add-command.ts";
 import { followOutput } from "./follow-output.ts";
 
 type Since = (now: EpochMs) => EpochMs;

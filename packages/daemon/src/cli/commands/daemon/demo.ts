@@ -1,6 +1,5 @@
 import { exit, interrupted } from "../../exit-codes.ts";
-import type { AddCommand } from "../add-command.ts";
-import { readWhole } from "../read-whole.ts";
+import { type AddCommand, readWhole } from "../add-command.ts";
 
 const afterword = `
 Starts a Rouse of its own in a temporary folder with five small agents and a

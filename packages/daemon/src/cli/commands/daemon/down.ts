@@ -4,13 +4,13 @@ import { isSupported } from "@rouse/holder";
 import { InvalidArgumentError, Option } from "commander";
 import type { DaemonFile } from "../../../home/open-home.ts";
 import { answersAt } from "../../answers-at.ts";
+import { refuseInsideAgent } from "../../caller.ts";
 import { exit } from "../../exit-codes.ts";
 import { findRunning, isRunning, readDaemonFile } from "../../find-daemon.ts";
 import type { HeldAgents } from "../../find-held.ts";
 import type { Surroundings } from "../../surroundings.ts";
 import { sentence } from "../../text/phrases.ts";
 import type { AddCommand } from "../add-command.ts";
-import { refuseInsideAgent } from "../agents/order-agent.ts";
 
 interface DownOptions {
   readonly timeout: DurationMs;

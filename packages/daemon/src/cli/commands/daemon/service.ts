@@ -5,6 +5,7 @@ import { Fault } from "@rouse/contract";
 import { writeWhole } from "@rouse/holder";
 import type { Command } from "commander";
 import type { DaemonFile } from "../../../home/open-home.ts";
+import { refuseInsideAgent } from "../../caller.ts";
 import { choosePort, defaultPort } from "../../choose-port.ts";
 import { exit } from "../../exit-codes.ts";
 import { findRunning } from "../../find-daemon.ts";
@@ -15,7 +16,6 @@ import { hasUserSystemd, lingers, systemctl, unitName } from "../../systemd.ts";
 import { drawFacts, type Fact } from "../../text/draw-table.ts";
 import { wrapLine } from "../../text/fit-text.ts";
 import type { AddCommand } from "../add-command.ts";
-import { refuseInsideAgent } from "../agents/order-agent.ts";
 import { addListenOptions, refuseHalfTls } from "./up.ts";
 import { type ListenWishes, wordsOf } from "./up-detached.ts";
 

@@ -10,12 +10,12 @@ import {
   tokenRoles,
 } from "../../../home/issued-tokens.ts";
 import { openHome, rotateToken } from "../../../home/open-home.ts";
+import { refuseInsideAgent } from "../../caller.ts";
 import { findRunning } from "../../find-daemon.ts";
 import { type Column, drawTable, none } from "../../text/draw-table.ts";
 import { type Line, type Span, styled } from "../../text/styled-text.ts";
 import { inTime, stamp } from "../../text/tell-time.ts";
 import type { AddCommand } from "../add-command.ts";
-import { refuseInsideAgent } from "../agents/order-agent.ts";
 
 const help = `
 What each role may do:

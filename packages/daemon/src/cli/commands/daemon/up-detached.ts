@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { callOf } from "../../../home/call-rouse.ts";
 import type { AskedOfDaemon, DaemonFile, Starter } from "../../../home/open-home.ts";
+import { refuseInsideAgent } from "../../caller.ts";
 import { choosePort, readPortVariable } from "../../choose-port.ts";
 import { exit } from "../../exit-codes.ts";
 import { type StartOutcome, startDetached } from "../../start-detached.ts";
@@ -8,7 +9,6 @@ import type { Surroundings } from "../../surroundings.ts";
 import { drawFacts, type Fact } from "../../text/draw-table.ts";
 import { wrapLine } from "../../text/fit-text.ts";
 import { type Line, styled } from "../../text/styled-text.ts";
-import { refuseInsideAgent } from "../agents/order-agent.ts";
 
 /** What `rouse up` is told of the daemon to start; `undefined` where the person said nothing. */
 export interface ListenWishes {

@@ -5,8 +5,7 @@ import type { DaemonOptions } from "../../../run-daemon.ts";
 import { choosePort, defaultPort } from "../../choose-port.ts";
 import { findRunning } from "../../find-daemon.ts";
 import type { Surroundings } from "../../surroundings.ts";
-import type { AddCommand } from "../add-command.ts";
-import { readWhole } from "../read-whole.ts";
+import { type AddCommand, readWhole } from "../add-command.ts";
 import type { ListenWishes, UpOptions } from "./up-detached.ts";
 
 /** Runs the daemon until it is told to stop. */

@@ -5,8 +5,7 @@ import { printTrail, readText, readTrail, writeTrail } from "../../audit-file.ts
 import { exit } from "../../exit-codes.ts";
 import { gatherTrail, noAuditHands, type OpenAuditHands, readAnchors } from "../../gather-trail.ts";
 import { fingerprintOf, showLines, showVerdict } from "../../show/audit.ts";
-import type { AddCommand } from "../add-command.ts";
-import { readWhole } from "../read-whole.ts";
+import { type AddCommand, readWhole } from "../add-command.ts";
 
 export const addAudit =
   (openHands: OpenAuditHands = noAuditHands): AddCommand =>

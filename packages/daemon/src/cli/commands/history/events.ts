@@ -6,8 +6,7 @@ import { connect } from "../../find-daemon.ts";
 import { showEvent } from "../../show/describe-event.ts";
 import type { Surroundings } from "../../surroundings.ts";
 import { wrapLine } from "../../text/fit-text.ts";
-import type { AddCommand } from "../add-command.ts";
-import { readWhole } from "../read-whole.ts";
+import { type AddCommand, readWhole } from "../add-command.ts";
 
 interface EventsOptions {
   readonly follow?: true;

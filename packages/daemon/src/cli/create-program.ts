@@ -1,10 +1,10 @@
 import { Command } from "commander";
 import { version } from "../version.ts";
+import type { OpenAuditHands } from "./audit-trail.ts";
 import type { AddCommand } from "./commands/add-command.ts";
 import type { Up } from "./commands/daemon/up.ts";
 import type { OpenWorkspaces } from "./commands/tasks/checkpoints.ts";
 import { exitMeanings } from "./exit-codes.ts";
-import type { OpenAuditHands } from "./gather-trail.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 const examples: readonly (readonly [string, string])[] = [
@@ -59,7 +59,7 @@ const commands: Readonly<Record<string, (hands: Hands) => Promise<AddCommand>>> 
   demo: async () => (await import("./commands/daemon/demo.ts")).addDemo,
   completion: async ({ up }) =>
     (await import("./commands/daemon/completion.ts")).addCompletion((here) => createProgram([], here, up, () => {})),
-  doctor: async () => (await import("./commands/daemon/doctor.ts")).addDoctor,
+  doctor: async () => (await import("./commands/daemon/status.ts")).addDoctor,
 };
 
 /** Words that people know from elsewhere. Those for orders say which command they are. */

@@ -1,5 +1,7 @@
+import { Fault, printable } from "@rouse/contract";
 import { createTreeWatch, findLeftovers, type HolderFile, isSame } from "@rouse/holder";
 import { isHolderAlive, listHeld, readExitFile, readHolderFile, treeOf } from "../holders/read-holder-files.ts";
+import { didYouMean } from "./text/phrases.ts";
 
 /** The agents of this data folder of which something runs now, whether anybody watches them or not. */
 export interface HeldAgents {
@@ -41,3 +43,18 @@ export function tellHeldAgents({ agents, left }: HeldAgents): string {
 
 const listNames = (names: readonly string[]): string =>
   `${names.slice(0, mostNamed).join(", ")}${names.length > mostNamed ? ", …" : ""}`;
+
+/** Who holds an agent here, `null` when it is over. One whose start failed has a folder, but nobody ever held it. */
+export function findHolder(home: string, agentId: string): HolderFile | null {
+  const file = readHolderFile(home, agentId);
+  if (file !== null && isHolderAlive(file)) return file;
+  if (file !== null || listHeld(home).includes(agentId)) return null;
+  throw notStartedHere(home, agentId);
+}
+
+/** With the name that was probably meant, of those that were. */
+export function notStartedHere(home: string, agentId: string, cause?: unknown): Fault {
+  const meant = didYouMean(agentId, listHeld(home));
+  const message = `no agent ${printable(agentId, 128)} was started here with rouse run or rouse spawn${meant}`;
+  return new Fault("agent-unknown", message, { cause });
+}

@@ -1,10 +1,10 @@
 import { Fault } from "@rouse/contract";
 import { CommanderError } from "commander";
+import type { OpenAuditHands } from "./audit-trail.ts";
 import type { Up } from "./commands/daemon/up.ts";
 import type { OpenWorkspaces } from "./commands/tasks/checkpoints.ts";
 import { createProgram } from "./create-program.ts";
 import { exit, exitCodeOf } from "./exit-codes.ts";
-import type { OpenAuditHands } from "./gather-trail.ts";
 import { leaveWithoutReader } from "./leave-without-reader.ts";
 import { readSurroundings, type Surroundings } from "./surroundings.ts";
 

@@ -4,9 +4,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Fault } from "@rouse/contract";
 import { forgetStderr, stderrFileOf } from "../home/keep-stderr.ts";
 import { type DaemonFile, logFileIn, openHome } from "../home/open-home.ts";
-import { answersAt } from "./answers-at.ts";
 import { exit } from "./exit-codes.ts";
-import { findRunning } from "./find-daemon.ts";
+import { answersAt, findRunning } from "./find-daemon.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 export type StartOutcome =

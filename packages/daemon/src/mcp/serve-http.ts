@@ -2,7 +2,7 @@ import type { RequestListener } from "node:http";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { EpochMs } from "@rouse/contract";
 import { connectRouse } from "@rouse/sdk";
-import { askOwnDoor } from "./ask-own-door.ts";
+import inject from "light-my-request";
 import { createMcpServer } from "./create-mcp-server.ts";
 
 /** Who called, by their token; what they ask for is asked with the same token again. */
@@ -43,5 +43,23 @@ export function serveMcpOverHttp(door: RequestListener, now: () => EpochMs): Mcp
         authInfo: { token: caller.token, clientId: "rouse", scopes: [], extra: { caller } },
       }),
     close: () => handler.close(),
+  };
+}
+
+/**
+ * A `fetch` that comes in by our own door without a connection: what a tool asks for passes the same guard, with the token of whoever called the
+ * tool, as if they had asked for it themselves.
+ */
+export function askOwnDoor(door: RequestListener, host: string): typeof globalThis.fetch {
+  return async (input, init) => {
+    const { pathname, search } = new URL(String(input));
+    const { method = "GET", headers, body } = init ?? {};
+    const answer = await inject(door, {
+      method: method === "POST" ? "POST" : "GET",
+      url: pathname + search,
+      headers: { ...(headers as Record<string, string>), host },
+      ...(typeof body === "string" ? { payload: body } : {}),
+    });
+    return new Response(new Uint8Array(answer.rawPayload), { status: answer.statusCode });
   };
 }

@@ -1,6 +1,9 @@
+import { readdir, readFile, readlink } from "node:fs/promises";
+import { createServer } from "node:net";
 import { Fault } from "@rouse/contract";
 import type { DaemonFile } from "../../home/open-home.ts";
 import { version } from "../../version.ts";
+import { choosePort } from "../choose-port.ts";
 import { connect, isRunning, readDaemonFile } from "../find-daemon.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
@@ -54,4 +57,75 @@ function explain(fault: Fault, left: DaemonFile | null, here: Surroundings): Che
     `process ${left.pid} is gone and did not say goodbye`,
     "start it again with `rouse up`; it goes on where it stopped",
   );
+}
+
+/** Can `rouse up` listen where it would? */
+export async function checkPort({ answers, left }: DaemonSeen, environment: NodeJS.ProcessEnv): Promise<Check> {
+  const name = "port";
+  const url = left !== null && URL.canParse(left.url) ? new URL(left.url) : null;
+  if (answers && url !== null) return ok(name, `the daemon listens on ${url.host}`);
+  const wanted = readWanted(environment);
+  if (wanted instanceof Fault) return fail(name, wanted.message, "see above");
+  const port = Number(url?.port || wanted);
+  const code = await tryToListen(port);
+  if (code === null) return ok(name, `${port} is free`);
+  if (code !== "EADDRINUSE") return fail(name, `${port} cannot be used (${code})`, "start with another --port");
+  const holder = await findListener(port);
+  return fail(
+    name,
+    `${port} is taken${holder === null ? "" : ` by ${holder}`}`,
+    "stop that, or start with another --port",
+  );
+}
+
+function readWanted(environment: NodeJS.ProcessEnv): number | Fault {
+  try {
+    return choosePort(undefined, environment);
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
+}
+
+function tryToListen(port: number): Promise<string | null> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ port, host: "127.0.0.1", exclusive: true }, () => server.close(() => resolve(null)));
+  });
+}
+
+const listening = "0A";
+
+/** Who listens on a TCP port, as "process 4711 (node)". `null` when it cannot be told: not Linux, or a process of somebody else. */
+export async function findListener(port: number): Promise<string | null> {
+  const inodes = await socketsOn(port);
+  if (inodes.size === 0) return null;
+  for (const pid of (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry))) {
+    if (await holdsOneOf(inodes, pid)) return `process ${pid} (${await nameOf(pid)})`;
+  }
+  return null;
+}
+
+/** The lines of /proc/net/tcp: number, local address:port in hex, remote, state, …, inode in the tenth column. */
+async function socketsOn(port: number): Promise<Set<string>> {
+  const tables = await Promise.all(
+    ["tcp", "tcp6"].map((table) => readFile(`/proc/net/${table}`, "utf8").catch(() => "")),
+  );
+  const rows = tables.flatMap((table) => table.split("\n").slice(1)).map((line) => line.trim().split(/\s+/));
+  const wanted = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  return new Set(
+    rows.filter((row) => row[1]?.endsWith(wanted) && row[3] === listening).map((row) => `socket:[${row[9]}]`),
+  );
+}
+
+async function holdsOneOf(inodes: ReadonlySet<string>, pid: string): Promise<boolean> {
+  const folder = `/proc/${pid}/fd`;
+  const files = await readdir(folder).catch(() => []);
+  const targets = await Promise.all(files.map((file) => readlink(`${folder}/${file}`).catch(() => "")));
+  return targets.some((target) => inodes.has(target));
+}
+
+async function nameOf(pid: string): Promise<string> {
+  return (await readFile(`/proc/${pid}/comm`, "utf8").catch(() => "?")).trim();
 }

@@ -1,6 +1,9 @@
 import type { Stats } from "node:fs";
 import { access, constants, readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { describePlace, describeProblem } from "../../config/config-problem.ts";
+import { loadConfig } from "../../config/load-config.ts";
+import type { Surroundings } from "../surroundings.ts";
 import { type Check, describeBytes, fail, gibibyte, mebibyte, ok, warn } from "./check.ts";
 
 const forOthers = 0o077;
@@ -85,4 +88,22 @@ async function statIfThere(path: string): Promise<Stats | null> {
 
 async function nearestThere(path: string): Promise<string> {
   return (await statIfThere(path)) === null ? nearestThere(join(path, "..")) : path;
+}
+
+type Places = Pick<Surroundings, "environment" | "home" | "workingFolder">;
+
+export async function checkConfig({ home, workingFolder, environment }: Places): Promise<Check[]> {
+  const name = "config";
+  const reading = await loadConfig({ home, workingFolder, environment });
+  if (!reading.ok)
+    return reading.problems.map((problem) =>
+      fail(name, describeProblem(problem), "correct it; `rouse config check` shows whether it is right"),
+    );
+  const { sources, notices } = reading.config;
+  return [
+    ok(name, `valid, from ${sources.join(", ")}`),
+    ...notices.map((notice) =>
+      warn(name, `${describePlace(notice)}: ${notice.message}`, "keep it for later, or remove it"),
+    ),
+  ];
 }

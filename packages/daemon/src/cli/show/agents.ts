@@ -1,18 +1,19 @@
 import {
+  type ActivityReport,
   type AgentHealth,
   type AgentList,
   type EpochMs,
   type HealthState,
   healthStates,
   isPersonsMatter,
+  type LimitReport,
 } from "@rouse/contract";
 import type { Surroundings } from "../surroundings.ts";
 import { type Cell, type Column, drawTable, none } from "../text/draw-table.ts";
 import { wrapLine } from "../text/fit-text.ts";
 import { countProcesses, inWords } from "../text/phrases.ts";
 import { type Line, styled } from "../text/styled-text.ts";
-import { ago } from "../text/tell-time.ts";
-import { describeActivity, describeLimit } from "./describe-activity.ts";
+import { ago, countdown, stamp } from "../text/tell-time.ts";
 import { describeRestraint } from "./doubt.ts";
 import { agentDocument, countOver, describeEnd, isDoneWith, styledStanding } from "./standing.ts";
 
@@ -188,4 +189,20 @@ export function picture(
 ): Line[] {
   const restraint = monitor === undefined ? [] : describeRestraint(monitor, now(), width);
   return [...restraint, ...showAgents(choose(agents), now(), width, view)];
+}
+
+/** "RUNNING tool npm-test", "WAITING for provider", "IDLE". A wait that only words speak of is told as what it is, and one whose time is up as over. */
+export function describeActivity({ kind, open, for: what, by, until }: ActivityReport, now: EpochMs): string {
+  if (open !== undefined) return `${kind} ${open.kind}${open.name === undefined ? "" : ` ${open.name}`}`;
+  if (until !== undefined && Date.parse(until) < now) return `waited for ${what} until ${stamp(until)}`;
+  if (by === "text") return `says it waits for its provider${until === undefined ? "" : ` until ${stamp(until)}`}`;
+  return what === undefined ? kind : `${kind} for ${what}`;
+}
+
+/** "limit, resets in 2h 05m"; where no reset was named, when it is tried again; after the reset, when Rouse sees to it, and then that it has not been seen to go on. */
+export function describeLimit({ named, until, resetsAt = until, seenToAt = until }: LimitReport, now: EpochMs): string {
+  const left = Date.parse(named ? resetsAt : seenToAt) - now;
+  if (left > 0) return `limit, ${named ? "resets" : "tried again"} in ${countdown(left)}`;
+  const rest = Date.parse(seenToAt) - now;
+  return rest > 0 ? `limit is over, seen to in ${countdown(rest)}` : "limit is over";
 }

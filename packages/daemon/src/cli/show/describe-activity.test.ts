@@ -1,7 +1,7 @@
 import type { ActivityReport, LimitReport } from "@rouse/contract";
 import { expect, it } from "vitest";
 import { stamp } from "../text/tell-time.ts";
-import { describeActivity, describeLimit } from "./describe-activity.ts";
+import { describeActivity, describeLimit } from "./agents.ts";
 
 const until = "2026-11-16T15:00:00.000Z";
 const waiting = { kind: "WAITING", since: "2026-11-16T14:00:00.000Z", for: "provider" } as const;

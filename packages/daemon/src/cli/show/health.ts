@@ -15,11 +15,10 @@ import { wrapLine } from "../text/fit-text.ts";
 import { count, inWords, listProcesses } from "../text/phrases.ts";
 import { type Line, styled } from "../text/styled-text.ts";
 import { describeSeconds, lasting, stamp, stampAndAge } from "../text/tell-time.ts";
-import { describeDoing, limitInTheWay, showHealthList } from "./agents.ts";
-import { describeActivity } from "./describe-activity.ts";
+import { describeActivity, describeDoing, limitInTheWay, showHealthList } from "./agents.ts";
 import { neededFor } from "./describe-event.ts";
 import { describeDoubt } from "./doubt.ts";
-import { describeRestartRule } from "./restart-rule.ts";
+import { describeRestartRule } from "./owner-rules.ts";
 import { agentDocument, countStandings, failedBefore, standingWord, styledStanding } from "./standing.ts";
 
 /** The answer of seed 001's `health` first (agent, status, last_output, errors), then everything Rouse knows. */

@@ -41,7 +41,7 @@ async function adoptAgents(here: Surroundings, named: readonly string[] | null):
   const [{ adoptAgent }, { listHeld }, { findHolder }] = await Promise.all([
     import("../../../holders/adopt-agent.ts"),
     import("../../../holders/read-holder-files.ts"),
-    import("../../find-holder.ts"),
+    import("../../find-held.ts"),
   ]);
   const ours = readStore(here.home);
   if (ours === null)

@@ -28,7 +28,7 @@ export const addAttach: AddCommand = (program, here, finish) => {
       const [{ attachHere }, { doorOf }, { findHolder }] = await Promise.all([
         import("../../terminal/attach-here.ts"),
         import("../../../holders/read-holder-files.ts"),
-        import("../../find-holder.ts"),
+        import("../../find-held.ts"),
       ]);
       const file = findHolder(here.home, agentId);
       if (file === null)

@@ -205,7 +205,7 @@ export async function stopByHolder(here: Surroundings, agentId: string, grace: D
   const [{ connectHolder }, { doorOf }, { findHolder }] = await Promise.all([
     import("../../../holders/connect-holder.ts"),
     import("../../../holders/read-holder-files.ts"),
-    import("../../find-holder.ts"),
+    import("../../find-held.ts"),
   ]);
   const file = findHolder(here.home, agentId);
   if (file === null) return { kind: "already-over" };

@@ -1,13 +1,10 @@
-import { type DurationMs, days, parseDuration, type RestartRule, seconds } from "@rouse/contract";
+import { type DurationMs, days, type RestartRule, seconds } from "@rouse/contract";
 import { type Command, InvalidArgumentError } from "commander";
-import { awaitKnown } from "../../ask-daemon.ts";
 import { type DaemonWish, daemonOption, nobodyWatches, noDaemonOption, offerDaemon } from "../../offer-daemon.ts";
-import { prepareAgent } from "../../prepare-agent.ts";
-import { readRestartRule } from "../../restart-rule.ts";
-import { describeOwnerRules } from "../../show/owner-rules.ts";
-import { announceRestartRule, reportRestartRule } from "../../show/restart-rule.ts";
+import { awaitKnown, prepareAgent } from "../../prepare-agent.ts";
+import { announceRestartRule, describeOwnerRules, reportRestartRule } from "../../show/owner-rules.ts";
 import { styled } from "../../text/styled-text.ts";
-import type { AddCommand } from "../add-command.ts";
+import { type AddCommand, jsonOption, readDuration } from "../add-command.ts";
 
 interface SpawnOptions extends DaemonWish {
   readonly name: string;
@@ -43,13 +40,22 @@ const collect = (value: string, before: readonly string[] | undefined): readonly
   return [...(before ?? []), value];
 };
 
-const shortest = seconds(1);
-const longest = days(30);
+const readIdleKill = readDuration(
+  "a duration such as 30m or 2h, from 1s to 30d",
+  (duration) => duration >= seconds(1) && duration <= days(30),
+);
 
-function readIdleKill(text: string): DurationMs {
-  const duration = parseDuration(text);
-  if (duration !== null && duration >= shortest && duration <= longest) return duration;
-  throw new InvalidArgumentError("Expected a duration such as 30m or 2h, from 1s to 30d.");
+const mostRestarts = 1000;
+
+/** Reads `no`, `on-failure`, `on-failure:5` or `always`. */
+function readRestartRule(text: string): RestartRule {
+  if (text === "no" || text === "always") return { when: text };
+  const given = /^on-failure(?::(\d+))?$/.exec(text);
+  const max = given?.[1] === undefined ? null : Number(given[1]);
+  if (given !== null && (max === null || (max >= 1 && max <= mostRestarts))) return { when: "on-failure", max };
+  throw new InvalidArgumentError(
+    `Expected no, on-failure, on-failure:N (1 to ${mostRestarts} times in its policy's window) or always.`,
+  );
 }
 
 export const addSpawn: AddCommand = (program, here, finish) => {
@@ -70,7 +76,7 @@ export const addSpawn: AddCommand = (program, here, finish) => {
     .option("--restart <when>", "no, on-failure[:N] or always: what follows when it ends", readRestartRule)
     .option(...daemonOption)
     .option(...noDaemonOption)
-    .option("--json", "print one JSON document")
+    .option(...jsonOption)
     .addHelpText("after", afterword)
     .action(async (command: string[], options: SpawnOptions, cli: Command) => {
       if (options.healthPolicy !== undefined && options.policy !== undefined)

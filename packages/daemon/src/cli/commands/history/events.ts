@@ -6,7 +6,7 @@ import { connect } from "../../find-daemon.ts";
 import { showEvent } from "../../show/describe-event.ts";
 import type { Surroundings } from "../../surroundings.ts";
 import { wrapLine } from "../../text/fit-text.ts";
-import { type AddCommand, readWhole } from "../add-command.ts";
+import { type AddCommand, given, readWhole } from "../add-command.ts";
 
 interface EventsOptions {
   readonly follow?: true;
@@ -47,7 +47,7 @@ export const addEvents: AddCommand = (program, here) => {
     });
 };
 
-/** Nothing happened to somebody that nobody ever heard of: that is a slip. Who was removed is still known by what happened to it. */
+/** No events of an agent that nobody ever heard of is a slip. An agent that was removed is still known by its events. */
 async function refuseUnknown(rouse: RouseClient, agentId: string): Promise<void> {
   if (agentId === fleetId || (await rouse.events({ agentId, limit: 1 })).length > 0) return;
   await rouse.getAgentHealth(agentId).catch((error: unknown) => {
@@ -67,7 +67,7 @@ async function follow(here: Surroundings, rouse: RouseClient, options: EventsOpt
   let interruption = false;
   const stream = rouse.streamEvents({
     ...filter,
-    ...(after === undefined ? {} : { after }),
+    ...given({ after }),
     onInterrupted() {
       // Said once, not at every attempt.
       if (!interruption) here.warn("the connection to Rouse was lost; trying again");
@@ -84,20 +84,14 @@ const countOf = ({ tail, limit }: EventsOptions): number | undefined => tail ?? 
 
 async function readPast(rouse: RouseClient, filter: EventFilter, count: number | undefined) {
   if (count === 0) return [];
-  return rouse.events({ ...filter, ...(count === undefined ? {} : { limit: count }) });
+  return rouse.events({ ...filter, ...given({ limit: count }) });
 }
 
 function show(here: Surroundings, event: StreamedEvent): void {
   here.print(wrapLine(showEvent(event), here.width, 4));
 }
 
-function filterOf({ agent, types, after }: EventsOptions): EventFilter {
-  return {
-    ...(agent === undefined ? {} : { agentId: agent }),
-    ...(types === undefined ? {} : { types }),
-    ...(after === undefined ? {} : { after }),
-  };
-}
+const filterOf = ({ agent, types, after }: EventsOptions): EventFilter => given({ agentId: agent, types, after });
 
 function readTypes(text: string): EventType[] {
   const types = text.split(",").map((type) => type.trim().toUpperCase());
@@ -108,16 +102,6 @@ function readTypes(text: string): EventType[] {
 
 function listTypes(): string {
   const width = Math.max(...eventTypes.map((type) => type.length)) + 2;
-  const rows = Array.from({ length: Math.ceil(eventTypes.length / 2) }, (_, row) =>
-    eventTypes.slice(2 * row, 2 * row + 2),
-  );
-  return rows
-    .map(
-      (row) =>
-        `  ${row
-          .map((type) => type.padEnd(width))
-          .join("")
-          .trimEnd()}`,
-    )
-    .join("\n");
+  const cells = eventTypes.map((type, index) => (index % 2 === 0 ? `\n  ${type.padEnd(width)}` : type));
+  return cells.join("").replace(/ +$/gm, "").slice(1);
 }

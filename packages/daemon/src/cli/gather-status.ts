@@ -3,6 +3,7 @@ import { connectRouse } from "@rouse/sdk";
 import { readLastWords } from "../home/keep-stderr.ts";
 import type { DaemonFile } from "../home/open-home.ts";
 import { version } from "../version.ts";
+import { troubles } from "./doctor/check-daemon.ts";
 import { checkConfig, checkHome } from "./doctor/check-home.ts";
 import { findDaemon, isRunning, readDaemonFile } from "./find-daemon.ts";
 import { findHeldAgents } from "./find-held.ts";
@@ -87,12 +88,8 @@ function problemsOfDaemon(asked: SystemStatus | Fault, life: Life): Problem[] {
   if (life === "not-running") return [];
   if (asked instanceof Fault) return [{ what: asked.message, advice: advices[life] ?? "" }];
   const problems: Problem[] = [];
-  if (asked.status === "store-unavailable")
-    problems.push({ what: "it cannot save anything, so nobody is judged", advice: "look at its log and at the disk" });
-  if (asked.status === "frozen")
-    problems.push({ what: "it is frozen: nothing is done to any agent", advice: "`rouse thaw` when you are done" });
-  if (asked.status === "on-hold")
-    problems.push({ what: "it holds back verdicts that rest on silence", advice: "`rouse health` says why" });
+  const trouble = troubles[asked.status];
+  if (trouble !== undefined) problems.push({ what: `it ${trouble[0]}`, advice: trouble[1] });
   if (asked.version !== version) {
     const what = `version ${asked.version} is running, this command is ${version}`;
     problems.push({ what, advice: "`rouse down` and `rouse up -d` start the one you have now; agents run on" });

@@ -1,6 +1,6 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { createServer } from "node:net";
-import { Fault } from "@rouse/contract";
+import { Fault, type SystemStatus } from "@rouse/contract";
 import type { DaemonFile } from "../../home/open-home.ts";
 import { version } from "../../version.ts";
 import { choosePort } from "../choose-port.ts";
@@ -8,7 +8,7 @@ import { connect, isRunning, readDaemonFile } from "../find-daemon.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
-export interface DaemonSeen {
+interface DaemonSeen {
   readonly check: Check;
   readonly answers: boolean;
   readonly left: DaemonFile | null;
@@ -28,17 +28,22 @@ export async function seeDaemon(here: Surroundings): Promise<DaemonSeen> {
   }
 }
 
-function judge(theirs: string, status: string): Check {
+type Status = SystemStatus["status"];
+
+/** What keeps a running daemon from acting, and what to do about it. */
+export const troubles: Readonly<Partial<Record<Status, readonly [what: string, advice: string]>>> = {
+  "store-unavailable": ["cannot save anything, so nobody is judged", "look at its log and at the disk"],
+  frozen: ["is frozen: nothing is done to any agent", "`rouse thaw` when you are done"],
+  "on-hold": ["holds back verdicts that rest on silence", "`rouse health` says why"],
+};
+
+function judge(theirs: string, status: Status): Check {
   if (theirs !== version) {
     return warn(name, `version ${theirs} is running, this is ${version}`, "stop it and start it again with `rouse up`");
   }
-  if (status === "store-unavailable")
-    return fail(name, "runs, but cannot save anything", "look at its log and at the disk");
-  if (status === "frozen")
-    return warn(name, "runs, but is frozen: nothing is done to any agent", "`rouse thaw` when you are done");
-  if (status === "on-hold")
-    return warn(name, "runs, but holds back verdicts that rest on silence", "`rouse health` says why");
-  return ok(name, `version ${theirs} is running`);
+  const trouble = troubles[status];
+  if (trouble === undefined) return ok(name, `version ${theirs} is running`);
+  return (status === "store-unavailable" ? fail : warn)(name, `runs, but ${trouble[0]}`, trouble[1]);
 }
 
 function explain(fault: Fault, left: DaemonFile | null, here: Surroundings): Check {
@@ -46,17 +51,11 @@ function explain(fault: Fault, left: DaemonFile | null, here: Surroundings): Che
   if (here.environment.ROUSE_URL) return fail(name, fault.message, "is ROUSE_URL right?");
   if (left === null) return warn(name, "not running", "start it with `rouse up -d`");
   if (isRunning(left)) {
-    return fail(
-      name,
-      `process ${left.pid} is there, but: ${fault.message}`,
-      "look at its log; stop it and start it again",
-    );
+    const advice = "look at its log; stop it and start it again";
+    return fail(name, `process ${left.pid} is there, but: ${fault.message}`, advice);
   }
-  return warn(
-    name,
-    `process ${left.pid} is gone and did not say goodbye`,
-    "start it again with `rouse up`; it goes on where it stopped",
-  );
+  const advice = "start it again with `rouse up`; it goes on where it stopped";
+  return warn(name, `process ${left.pid} is gone and did not say goodbye`, advice);
 }
 
 /** Can `rouse up` listen where it would? */
@@ -71,11 +70,8 @@ export async function checkPort({ answers, left }: DaemonSeen, environment: Node
   if (code === null) return ok(name, `${port} is free`);
   if (code !== "EADDRINUSE") return fail(name, `${port} cannot be used (${code})`, "start with another --port");
   const holder = await findListener(port);
-  return fail(
-    name,
-    `${port} is taken${holder === null ? "" : ` by ${holder}`}`,
-    "stop that, or start with another --port",
-  );
+  const by = holder === null ? "" : ` by ${holder}`;
+  return fail(name, `${port} is taken${by}`, "stop that, or start with another --port");
 }
 
 function readWanted(environment: NodeJS.ProcessEnv): number | Fault {

@@ -32,17 +32,12 @@ export function checkClocks({ boot, mono, wall }: Clocks, startedAt: string | nu
   }
   // In some containers uptime is the container's and says nothing about the machine.
   if (boot + tolerance < mono) {
-    return warn(
-      "clock",
-      "time since boot runs behind monotonic time",
-      "a suspend of this machine will look like a stall",
-    );
+    const advice = "a suspend of this machine will look like a stall";
+    return warn("clock", "time since boot runs behind monotonic time", advice);
   }
   const slept = boot - mono;
-  return ok(
-    "clock",
-    slept < tolerance ? "all clocks agree" : `agree; the machine slept ${describeDuration(slept)} since it started`,
-  );
+  if (slept < tolerance) return ok("clock", "all clocks agree");
+  return ok("clock", `agree; the machine slept ${describeDuration(slept)} since it started`);
 }
 
 export function checkMemory(free = process.availableMemory(), limit = memoryLimit()): Check {

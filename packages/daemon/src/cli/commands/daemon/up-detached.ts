@@ -1,10 +1,15 @@
+import { spawn } from "node:child_process";
+import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import { resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { Fault } from "@rouse/contract";
 import { callOf } from "../../../home/call-rouse.ts";
-import type { AskedOfDaemon, DaemonFile, Starter } from "../../../home/open-home.ts";
+import { forgetStderr, stderrFileOf } from "../../../home/keep-stderr.ts";
+import { type DaemonFile, logFileIn, openHome, type Starter } from "../../../home/open-home.ts";
 import { refuseInsideAgent } from "../../caller.ts";
 import { choosePort, readPortVariable } from "../../choose-port.ts";
 import { exit } from "../../exit-codes.ts";
-import { type StartOutcome, startDetached } from "../../start-detached.ts";
+import { answersAt, findRunning } from "../../find-daemon.ts";
 import type { Surroundings } from "../../surroundings.ts";
 import { drawFacts, type Fact } from "../../text/draw-table.ts";
 import { wrapLine } from "../../text/fit-text.ts";
@@ -90,43 +95,136 @@ const tellAlreadyThere = (here: Surroundings, { pid, url, version }: DaemonFile)
   [`Rouse ${version} is already running: process ${pid}, watching on ${url} (data in ${here.home})`],
 ];
 
-type LogWishes = Pick<UpOptions, "logMaxSize" | "logKeep">;
-
-function findLogDifferences({ logMaxSize, logKeep }: LogWishes, log: string | null, asked: AskedOfDaemon): string[] {
-  const isSized = logMaxSize !== undefined && asked.logMaxSize !== null && logMaxSize !== asked.logMaxSize;
-  const isKept = logKeep !== undefined && asked.logKeep !== null && logKeep !== asked.logKeep;
-  if (log === null) return logMaxSize === undefined && logKeep === undefined ? [] : ["no log of its own"];
-  return [
-    ...(isSized ? [`a log of up to ${inKilobytes(asked.logMaxSize)}, not ${inKilobytes(logMaxSize)}`] : []),
-    ...(isKept ? [`${asked.logKeep} older logs kept, not ${logKeep}`] : []),
+/** What was asked for and is not so. Only what the person named counts: everything else is as it is. */
+function findDifferences(here: Surroundings, wishes: UpOptions, { url, log, asked }: DaemonFile): string[] {
+  const { host, config, tlsCert, logMaxSize, logKeep } = wishes;
+  const whole = (file?: string): string | undefined => file && resolve(here.workingFolder, file);
+  const kilobytes = (bytes: number): string => `${bytes / 1000} kB`;
+  // Earlier versions did not write down everything they were asked for.
+  const differs = <T>(wanted: T | undefined, has: T | null, words: (has: T, wanted: T) => string): string[] =>
+    wanted === undefined || has === null || wanted === has ? [] : [words(has, wanted)];
+  const ofLog =
+    log === null
+      ? logMaxSize === undefined && logKeep === undefined
+        ? []
+        : ["no log of its own"]
+      : [
+          ...differs(logMaxSize, asked.logMaxSize, (a, b) => `a log of up to ${kilobytes(a)}, not ${kilobytes(b)}`),
+          ...differs(logKeep, asked.logKeep, (a, b) => `${a} older logs kept, not ${b}`),
+        ];
+  const port = wishes.port ?? readPortVariable(here.environment);
+  const differences = [
+    ...differs(port || undefined, Number(new URL(url).port), (a, b) => `port ${a}, not ${b}`),
+    ...differs(host, asked.host, (a, b) => `address ${a}, not ${b}`),
+    ...differs(
+      whole(config),
+      asked.config ?? "config.yaml of the data folder",
+      (a, b) => `configuration ${a}, not ${b}`,
+    ),
+    ...differs(whole(tlsCert), asked.tlsCert ?? "none", (a, b) => `certificate ${a}, not ${b}`),
+    ...ofLog,
   ];
+  return differences.map((one) => `it runs with ${one}; \`rouse down\` and start it again to change that`);
 }
 
-const inKilobytes = (bytes: number | null): string => `${(bytes ?? 0) / 1000} kB`;
+type StartOutcome =
+  | { readonly kind: "started" | "already-running"; readonly daemon: DaemonFile }
+  /** It ended before it was live: what it said, and with which code it ended. */
+  | { readonly kind: "failed"; readonly said: string; readonly code: number };
 
-/** What was asked for and is not so. Only what the person named: everything else is as it is. */
-function findDifferences(
-  here: Surroundings,
-  wishes: LogWishes & ListenWishes,
-  { url, log, asked }: DaemonFile,
-): string[] {
-  const port = wishes.port ?? readPortVariable(here.environment);
-  const running = Number(new URL(url).port);
-  const whole = (file: string): string => resolve(here.workingFolder, file);
-  const differences = [
-    port !== null && port !== 0 && port !== running ? `port ${running}, not ${port}` : null,
-    wishes.host !== undefined && asked.host !== null && wishes.host !== asked.host
-      ? `address ${asked.host}, not ${wishes.host}`
-      : null,
-    wishes.config !== undefined && whole(wishes.config) !== asked.config
-      ? `configuration ${asked.config ?? "config.yaml of the data folder"}, not ${whole(wishes.config)}`
-      : null,
-    wishes.tlsCert !== undefined && whole(wishes.tlsCert) !== asked.tlsCert
-      ? `certificate ${asked.tlsCert ?? "none"}, not ${whole(wishes.tlsCert)}`
-      : null,
-    ...findLogDifferences(wishes, log, asked),
-  ];
-  return differences.flatMap((one) =>
-    one === null ? [] : [`it runs with ${one}; \`rouse down\` and start it again to change that`],
+/** How a detached daemon ends that found another with its data folder; only whoever started it sees this code. */
+export const anotherHasTheFolder = 75;
+
+/** Resuming a hundred thousand agents takes seconds; on a busy machine, more of them. */
+const patience = 60_000;
+const lookEvery = 50;
+const longest = 64 * 1024;
+
+/** `rouse up -d`: a daemon in a session of its own, once it answers. `words` are the options it is started with. */
+async function startDetached(here: Surroundings, words: readonly string[]): Promise<StartOutcome> {
+  const there = await findLive(here.home);
+  if (there !== null) return { kind: "already-running", daemon: there };
+  const { folder } = openHome(here.home);
+  const stderr = openSync(stderrFileOf(folder, process.pid), "ax+", 0o600);
+  try {
+    const outcome = await awaitLive(folder, launch(here, words, stderr));
+    if (outcome.kind !== "ended") return outcome;
+    const said = readAll(stderr);
+    forgetStderr(folder, process.pid, fstatSync(stderr).ino);
+    const other = outcome.code === anotherHasTheFolder ? await awaitDaemon(folder) : null;
+    if (other !== null) return { kind: "already-running", daemon: other };
+    return { kind: "failed", said, code: outcome.code === anotherHasTheFolder ? exit.taken : outcome.code };
+  } finally {
+    closeSync(stderr);
+  }
+}
+
+interface Launched {
+  readonly pid: number | undefined;
+  /** With which code it ended, once it has. */
+  ended(): number | null;
+}
+
+/** In the same folder, so that relative names mean the same; whoever closes this terminal does not end it. */
+function launch({ environment }: Surroundings, words: readonly string[], stderr: number): Launched {
+  const { ROUSE_URL: _url, ROUSE_TOKEN: _token, ...env } = environment;
+  let ended: number | null = null;
+  const child = spawn(process.execPath, [process.argv[1] ?? "", "up", "--started-by", "detached", ...words], {
+    detached: true,
+    stdio: ["ignore", "ignore", stderr],
+    env,
+  });
+  child.on("error", (error) => {
+    writeSync(stderr, `it could not be started: ${error.message}\n`);
+    ended = exit.wrong;
+  });
+  child.on("exit", (code, signal) => {
+    if (signal !== null) writeSync(stderr, `it was ended by ${signal} before it answered\n`);
+    ended = code ?? exit.wrong;
+  });
+  child.unref();
+  return { pid: child.pid, ended: () => ended };
+}
+
+type Awaited =
+  | { readonly kind: "started"; readonly daemon: DaemonFile }
+  | { readonly kind: "ended"; readonly code: number };
+
+async function awaitLive(home: string, { pid, ended }: Launched): Promise<Awaited> {
+  const giveUpAt = performance.now() + patience;
+  for (;;) {
+    const code = ended();
+    if (code !== null) return { kind: "ended", code };
+    const daemon = await findLive(home);
+    if (daemon !== null && daemon.pid === pid) return { kind: "started", daemon };
+    if (performance.now() > giveUpAt) throw tooSlow(home, pid);
+    await pause(lookEvery);
+  }
+}
+
+const tooSlow = (home: string, pid: number | undefined): Fault =>
+  new Fault(
+    "daemon-unreachable",
+    `process ${pid} was started, but does not answer after ${patience / 1000} s. It may still be on its way: \`rouse status\` tells, and so does ${logFileIn(home)}`,
   );
+
+/** One that somebody else started: of two that are started at the same moment, one has the folder and is soon live. */
+export async function awaitDaemon(home: string, isHopeless = (): boolean => false): Promise<DaemonFile | null> {
+  const giveUpAt = performance.now() + patience / 4;
+  for (;;) {
+    const daemon = await findLive(home);
+    if (daemon !== null || performance.now() > giveUpAt || isHopeless()) return daemon;
+    await pause(lookEvery);
+  }
+}
+
+/** One that left its file and answers. A file that is half of an older one's is replaced by whoever comes up. */
+async function findLive(home: string): Promise<DaemonFile | null> {
+  const daemon = await findRunning(home).catch(() => null);
+  return daemon !== null && (await answersAt(daemon.url)) ? daemon : null;
+}
+
+function readAll(handle: number): string {
+  const bytes = Buffer.alloc(longest);
+  return bytes.toString("utf8", 0, readSync(handle, bytes, 0, longest, 0));
 }

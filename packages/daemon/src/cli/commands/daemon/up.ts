@@ -94,7 +94,7 @@ async function upHere(here: Surroundings, up: Up, options: UpOptions, finish: (c
     if (!(error instanceof Fault && error.code === "daemon-running")) throw error;
     const told = await nameTheOther(here.home, error);
     if (startedBy !== "detached") throw told;
-    const { anotherHasTheFolder } = await import("../../start-detached.ts");
+    const { anotherHasTheFolder } = await import("./up-detached.ts");
     here.warn(told.message);
     finish(anotherHasTheFolder);
   }

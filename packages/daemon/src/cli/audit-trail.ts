@@ -123,8 +123,8 @@ export async function askForLines(here: Surroundings, page: AuditPage): Promise<
 }
 
 /**
- * Reads the first page before the ends of the trail, and the other pages after. What retention removes meanwhile is then
- * named in the trail, and every line up to its head can still be read.
+ * Reads the first page before the ends of the trail, and the other pages after. What retention removes meanwhile is
+ * then named in the trail, and every line up to its head can still be read.
  */
 export async function askForTrail(here: Surroundings): Promise<WholeTrail> {
   const daemon = await findDaemon(here);

@@ -23,7 +23,10 @@ interface Hands {
   readonly openAuditHands?: OpenAuditHands | undefined;
 }
 
-/** In the order of the help. Each is loaded when it is asked for, because what all of them load takes several times as long as most of them work. */
+/**
+ * The commands in the order of the help. Each is loaded when it is called: loading all of them takes several times as
+ * long as most of them work.
+ */
 const commands: Readonly<Record<string, (hands: Hands) => Promise<AddCommand>>> = {
   up: async ({ up }) => (await import("./commands/daemon/up.ts")).addUp(up),
   down: async () => (await import("./commands/daemon/down.ts")).addDown,
@@ -62,7 +65,7 @@ const commands: Readonly<Record<string, (hands: Hands) => Promise<AddCommand>>> 
   doctor: async () => (await import("./commands/daemon/status.ts")).addDoctor,
 };
 
-/** Words that people know from elsewhere. Those for orders say which command they are. */
+/** Other names of commands, which people know from elsewhere. Those of orders say which command they run. */
 const otherWords: Readonly<Record<string, string>> = {
   list: "ps",
   ls: "ps",
@@ -71,7 +74,10 @@ const otherWords: Readonly<Record<string, string>> = {
   restart: "recover",
 };
 
-/** Others they try, and what they want: what looks most like the word would often do something else. */
+/**
+ * Words that people try, and the command they want: the name that looks most like the word would often do something
+ * else.
+ */
 const wanted: Readonly<Record<string, string>> = {
   remove: "rm",
   delete: "rm",
@@ -89,7 +95,7 @@ const wanted: Readonly<Record<string, string>> = {
   "-v": "--version",
 };
 
-/** The program that understands `words`: with the command they name, or with all of them where there is something to explain. */
+/** Creates the program for `words`: with the command they name, or with all commands where help is needed. */
 export async function createProgram(
   words: readonly string[],
   here: Surroundings,

@@ -10,7 +10,7 @@ import type { Surroundings } from "./surroundings.ts";
 export interface DaemonAddress {
   readonly url: string;
   readonly token: string;
-  /** Sends only while whoever was found is there: a command that follows events may outlive the daemon. */
+  /** Sends only while the daemon that was found runs: a command that follows events may outlive it. */
   readonly fetch: Fetch;
 }
 
@@ -33,7 +33,7 @@ export async function findDaemon(here: Places): Promise<DaemonAddress> {
 const notRunning = (): Fault =>
   new Fault("daemon-unreachable", "no Rouse is running; start it with `rouse up -d`", { retryable: true });
 
-/** One that was started again at the same address is as good. */
+/** A daemon that was started again at the same address is as good. */
 const fetchWhileRunning =
   (home: string, url: string): Fetch =>
   async (...request) => {
@@ -42,8 +42,8 @@ const fetchWhileRunning =
   };
 
 /**
- * The daemon of this data folder, or `null` when none is running. One that was killed leaves its file, and anybody may bind the port it had: the token
- * goes to nobody but the process that wrote the file.
+ * The daemon of this data folder, or `null` when none is running. A daemon that was killed leaves daemon.json, and
+ * anybody may bind its port: the token goes only to the process that wrote the file.
  */
 export async function findRunning(home: string): Promise<DaemonFile | null> {
   const left = await readDaemonFile(home);
@@ -64,7 +64,10 @@ function isThere(pid: number): boolean {
   }
 }
 
-/** What a daemon said of itself when it started, or `null` when it said goodbye. Earlier versions said less. */
+/**
+ * What a daemon wrote to daemon.json when it started; `null` when it removed the file at its end. Earlier versions
+ * wrote less.
+ */
 export async function readDaemonFile(home: string): Promise<DaemonFile | null> {
   const file = join(home, "daemon.json");
   const text = await readIfThere(file);
@@ -126,7 +129,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Does anybody answer at this address? Nothing secret is sent, so it does not matter whose certificate it is. */
+/** Whether anybody answers at this address. Nothing secret is sent, so any certificate will do. */
 export function answersAt(url: string, patience = 2000): Promise<boolean> {
   const { request } = process.getBuiltinModule(url.startsWith("https:") ? "node:https" : "node:http");
   return new Promise((resolve) => {

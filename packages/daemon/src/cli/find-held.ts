@@ -6,7 +6,7 @@ import { didYouMean } from "./text/phrases.ts";
 /** The agents of this data folder of which something runs now, whether anybody watches them or not. */
 export interface HeldAgents {
   readonly agents: readonly string[];
-  /** Their own process is over, others that they started are not. */
+  /** Agents whose own process is over, while others that they started still run. */
   readonly left: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export async function findHeldAgents(home: string): Promise<HeldAgents> {
   return { agents, left };
 }
 
-/** Spares looking for processes of everybody who ever ended. */
+/** Whether it is worth looking for leftover processes: most agents that ended left none, and looking takes time. */
 const mayHaveLeft = (home: string, file: HolderFile): boolean =>
   file.left !== undefined || isHolderAlive(file) || readExitFile(home, file.agentId)?.incarnation !== file.incarnation;
 
@@ -44,7 +44,10 @@ export function tellHeldAgents({ agents, left }: HeldAgents): string {
 const listNames = (names: readonly string[]): string =>
   `${names.slice(0, mostNamed).join(", ")}${names.length > mostNamed ? ", …" : ""}`;
 
-/** Who holds an agent here, `null` when it is over. One whose start failed has a folder, but nobody ever held it. */
+/**
+ * The holder of an agent on this machine; `null` when the agent is over. An agent whose start failed has a folder, but
+ * never had a holder.
+ */
 export function findHolder(home: string, agentId: string): HolderFile | null {
   const file = readHolderFile(home, agentId);
   if (file !== null && isHolderAlive(file)) return file;
@@ -52,7 +55,7 @@ export function findHolder(home: string, agentId: string): HolderFile | null {
   throw notStartedHere(home, agentId);
 }
 
-/** With the name that was probably meant, of those that were. */
+/** Suggests the nearest name of those that were started here. */
 export function notStartedHere(home: string, agentId: string, cause?: unknown): Fault {
   const meant = didYouMean(agentId, listHeld(home));
   const message = `no agent ${printable(agentId, 128)} was started here with rouse run or rouse spawn${meant}`;

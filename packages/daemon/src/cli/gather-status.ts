@@ -15,22 +15,25 @@ export interface Problem {
 }
 
 /**
- * `ready`: it can save what it hears. `no-answer`: its process is there, and does not answer. `unreachable`: nobody answers where ROUSE_URL says.
- * `refused`: somebody is there, and the token here is not for that.
+ * `ready`: Rouse can save what it hears. `no-answer`: its process runs, but does not answer. `unreachable`: nobody
+ * answers at ROUSE_URL. `refused`: Rouse answers, but not to the token we have.
  */
 export type Life = "ready" | "not-ready" | "refused" | "no-answer" | "not-running" | "unreachable";
 
 export interface StatusReport {
   readonly life: Life;
   readonly home: string;
-  /** What it said when it started; of one that was killed, too. `null` for one at another place, and for none. */
+  /**
+   * What the daemon wrote down when it started, also of one that was killed; `null` with ROUSE_URL, and where there is
+   * none.
+   */
   readonly daemon: DaemonFile | null;
   readonly url: string | null;
-  /** What it answered. */
+  /** The daemon's own report. */
   readonly answer: SystemStatus | null;
-  /** Agents of this data folder that run, whether anybody watches or not. */
+  /** Agents of this data folder that run, whether a daemon watches them or not. */
   readonly held: readonly string[];
-  /** Those whose own process is over, and which left others that run. */
+  /** Agents whose own process is over, while others that they started still run. */
   readonly left: readonly string[];
   readonly lastWords: string;
   readonly problems: readonly Problem[];
@@ -38,7 +41,7 @@ export interface StatusReport {
 
 const patience = 5000;
 
-/** Everything that can be known of the Rouse of this data folder, or of the one that ROUSE_URL names, without changing anything. */
+/** Gathers what is known of the Rouse of this data folder, or of the one that ROUSE_URL names. Changes nothing. */
 export async function gatherStatus(here: Surroundings): Promise<StatusReport> {
   const elsewhere = here.environment.ROUSE_URL || null;
   const [written, asked, home] = await Promise.all([
@@ -97,7 +100,10 @@ function problemsOfDaemon(asked: SystemStatus | Fault, life: Life): Problem[] {
   return problems;
 }
 
-/** The folder, the disk and what a reload would read. A warning about settings without effect is left to `rouse doctor`. */
+/**
+ * Problems of the data folder, the disk and the configuration that a reload would read. Settings without effect are
+ * left to `rouse doctor`.
+ */
 async function checkPlace(here: Surroundings): Promise<Problem[]> {
   const [home, config] = await Promise.all([checkHome(here.home), checkConfig(here)]);
   return [...home.filter(({ verdict }) => verdict !== "ok"), ...config.filter(({ verdict }) => verdict === "fail")].map(

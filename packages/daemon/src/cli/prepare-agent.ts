@@ -22,7 +22,7 @@ import { choosePort, defaultPort } from "./choose-port.ts";
 import { findDaemon } from "./find-daemon.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** What a person says of an agent they start. */
+/** What a person wants of an agent they start. */
 export interface AgentWishes {
   readonly command: readonly string[];
   readonly name?: string | undefined;
@@ -31,11 +31,11 @@ export interface AgentWishes {
   readonly policy?: string | undefined;
   readonly cwd?: string | undefined;
   readonly env?: readonly string[] | undefined;
-  /** Its owner's own rule: stop it after so long without any sign of work. */
+  /** The owner's rule: stop the agent after so long without any sign of work. */
   readonly idleKill?: DurationMs | undefined;
-  /** What follows when it ends; what is usual for such an agent when not said. */
+  /** What follows when the agent ends; when not given, what is usual for such an agent. */
   readonly restart?: RestartRule | undefined;
-  /** Names that turned out to be taken; only for one that was not named. */
+  /** Names that turned out to be taken; only for an agent that the person did not name. */
   readonly not?: readonly string[] | undefined;
 }
 
@@ -49,13 +49,13 @@ export interface Surface {
 export interface PreparedAgent {
   readonly spec: Spec;
   readonly home: string;
-  /** What holds for it by the configuration found here. */
+  /** The settings of this agent, by the configuration found here. */
   readonly settings: Settings;
-  /** Whether a monitor is there to be told. */
+  /** Whether a monitor runs that watches it. */
   readonly watched: boolean;
 }
 
-/** Everything about an agent is settled before it is started: who it is, which life, what it runs in and what it is told. */
+/** Settles everything about an agent before it is started: its id, incarnation, folder, environment and settings. */
 export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surface: Surface): Promise<PreparedAgent> {
   const { folder: home, token } = openHome(here.home);
   const { command } = wishes;
@@ -78,7 +78,7 @@ export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surf
     taskId,
     policy,
     incarnation,
-    // With no monitor there, the one that was may be of a database that is gone by now.
+    // Without a running monitor the last one may have had a database that is gone by now.
     store: daemon.url === null ? null : (readStore(home)?.store ?? null),
     command: [...command],
     cwd: resolve(here.workingFolder, wishes.cwd ?? "."),
@@ -90,7 +90,7 @@ export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surf
     keepBytes: Math.round(own.terminal.output_kept_mb * 1024 * 1024),
     watch: { patterns: [...own.terminal.patterns], completionMarker: own.terminal.completion_marker },
     idleKillMs: wishes.idleKill ?? null,
-    // Whoever runs it in their own terminal starts it again themselves.
+    // An agent in a person's own terminal is started again by that person.
     ...(surface.foreground
       ? {}
       : { restart: wishes.restart ?? usualRestartRule({ ...program, taskId, settings: own }) }),
@@ -125,7 +125,7 @@ function checkId(value: string, option: string): string {
   throw new Fault("bad-request", `${option}: ${idRule}`);
 }
 
-/** `claude-1`, `claude-2`, …: the first that nobody holds and nobody beats under. */
+/** Finds the first free name of `claude-1`, `claude-2`, …: no holder and no heartbeats under it. */
 async function findName(here: Surroundings, home: string, { command, not = [] }: AgentWishes): Promise<NamedAgent> {
   const { isHolderAlive, readHolderFile } = await import("../holders/read-holder-files.ts");
   const stem = stemOf(command[0] ?? "");
@@ -154,7 +154,10 @@ function stemOf(command: string): string {
   return stem === "" || stem.startsWith("rouse.") ? "agent" : stem;
 }
 
-/** A config with mistakes is the daemon's to refuse; an agent is started all the same, read with the shipped settings. */
+/**
+ * Reads the settings. A configuration with mistakes is refused by the daemon; the agent still starts, with shipped
+ * settings.
+ */
 async function readSettings(here: Surroundings): Promise<{ config: SettingsBook | null; settings: Settings }> {
   const { home, workingFolder, environment } = here;
   if (!isConfigured(here)) return { config: shippedConfig, settings: shippedConfig.settings };
@@ -196,11 +199,14 @@ const lookEvery = 50;
 export interface DaemonAnswer {
   /** `null` when none is running. */
   readonly url: string | null;
-  /** The life of that name the monitor knows. */
+  /** The newest incarnation of that name that the monitor knows. */
   readonly incarnation: number | null;
 }
 
-/** Whether a monitor is there, and what it knows of an agent of this name. One that beats by itself has the name already. */
+/**
+ * Asks whether a monitor runs, and what it knows of an agent of this name. Throws when an agent that Rouse did not
+ * start sends heartbeats under it.
+ */
 export async function askDaemon(here: Surroundings, agentId: string): Promise<DaemonAnswer> {
   try {
     const address = await findDaemon(withoutAgentToken(here));
@@ -217,7 +223,10 @@ export async function askDaemon(here: Surroundings, agentId: string): Promise<Da
   }
 }
 
-/** Whoever was told that an agent runs may ask for it the next moment; a monitor that takes longer than this hears of it all the same. */
+/**
+ * Waits until the monitor knows the agent, because a script may ask for it the next moment. After `patience` the
+ * command goes on: the monitor finds the agent later.
+ */
 export async function awaitKnown(here: Surroundings, agentId: string, incarnation: number): Promise<void> {
   const giveUpAt = performance.now() + patience;
   const rouse = connectRouse({ ...(await findDaemon(withoutAgentToken(here))), timeout: patience });
@@ -229,8 +238,8 @@ export async function awaitKnown(here: Surroundings, agentId: string, incarnatio
 }
 
 /**
- * Inside an agent that Rouse started, ROUSE_TOKEN speaks for that agent only; the owner's token is in the data folder. Agents may start others, so this
- * asks with the owner's; orders are given with what is in the environment.
+ * Inside an agent that Rouse started, ROUSE_TOKEN is that agent's own; the owner's token is in the data folder. Agents
+ * may start others, so this question is asked with the owner's token. Orders use what is in the environment.
  */
 const withoutAgentToken = (here: Surroundings): Pick<Surroundings, "environment" | "home"> =>
   here.environment["ROUSE_AGENT_ID"] === undefined

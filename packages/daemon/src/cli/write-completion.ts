@@ -177,7 +177,10 @@ ${lines.join("\n")}
 `;
 }
 
-/** Only where the line has come to this command, and no further. Its options are good after those below it as well. */
+/**
+ * Completes where the line has come to this command and no further. `below`: after its subcommands as well, as for
+ * options.
+ */
 function fishLine({ path, names, commands }: CommandWords, what: string, below = false): string {
   if (path.length === 0) return `complete -c rouse -n __fish_use_subcommand ${what}`;
   const seen = [...path.slice(0, -1).map((word) => [word]), names].map(

@@ -9,7 +9,7 @@ export interface DemoOptions {
   /** Leave the data folder behind to look at. */
   readonly keep: boolean;
   readonly seconds: number;
-  /** Somebody wants it to end. */
+  /** Resolves when somebody wants the demo to end. */
   readonly ended: Promise<"interrupted">;
 }
 
@@ -96,7 +96,7 @@ export function tellStory(here: Surroundings, rouse: RouseClient, { keep }: Pick
   };
 }
 
-/** In the words of the demo; what it leaves out `rouse events` shows. */
+/** Words an event for the demo; `null` for events that only `rouse events` shows. */
 function retell(event: SavedEvent): Told {
   switch (event.type) {
     case "AGENT_HELD":
@@ -130,7 +130,7 @@ function retell(event: SavedEvent): Told {
   }
 }
 
-/** What was found, and whose rule it is that this is enough. */
+/** What was found of a stopped agent, and whether its owner's rule made that enough. */
 function tellWhy(evidence: readonly string[]): string {
   const found = evidence.filter((text) => !evidenceClasses.includes(text as EvidenceClass));
   const ruled = evidence.includes("owner-rule") ? ["and its owner's rule is to start it again then"] : [];

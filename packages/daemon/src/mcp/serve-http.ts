@@ -5,10 +5,10 @@ import { connectRouse } from "@rouse/sdk";
 import inject from "light-my-request";
 import { createMcpServer } from "./create-mcp-server.ts";
 
-/** Who called, by their token; what they ask for is asked with the same token again. */
+/** Who called a tool. What the tool asks for is asked with the caller's token again. */
 export interface HttpCaller {
   readonly token: string;
-  /** The name they called us by. */
+  /** The host name that the caller used for us. */
   readonly host: string;
   readonly agent: { readonly agentId: string; readonly taskId: string | null } | null;
 }
@@ -18,10 +18,10 @@ export interface McpOverHttp {
   close(): Promise<void>;
 }
 
-/** Streams in which a client waits for news of our tools, of which there is never any: a few are enough. */
+/** How many clients may wait for changes of our tools. There are never any changes, so a few are enough. */
 const mostSubscriptions = 64;
 
-/** The same server over HTTP. Nothing is kept between two requests. */
+/** Serves MCP over HTTP. Nothing is kept between two requests. */
 export function serveMcpOverHttp(door: RequestListener, now: () => EpochMs): McpOverHttp {
   const handler = createMcpHandler(
     ({ authInfo }) => createMcpServer(async () => callerOf(authInfo?.extra?.["caller"] as HttpCaller)),
@@ -47,8 +47,8 @@ export function serveMcpOverHttp(door: RequestListener, now: () => EpochMs): Mcp
 }
 
 /**
- * A `fetch` that comes in by our own door without a connection: what a tool asks for passes the same guard, with the token of whoever called the
- * tool, as if they had asked for it themselves.
+ * A `fetch` that calls our own server without a connection. What a tool asks for passes the same guard with the
+ * caller's token, as if the caller had asked for it.
  */
 export function askOwnDoor(door: RequestListener, host: string): typeof globalThis.fetch {
   return async (input, init) => {

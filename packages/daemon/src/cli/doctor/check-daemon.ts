@@ -16,7 +16,7 @@ interface DaemonSeen {
 
 const name = "daemon";
 
-/** Is it running, is it ours, is it well? Not running is no fault of the machine. */
+/** Checks whether the daemon runs and is well. A daemon that does not run is a warning, not a failure. */
 export async function seeDaemon(here: Surroundings): Promise<DaemonSeen> {
   const left = await readDaemonFile(here.home).catch(() => null);
   try {
@@ -58,7 +58,7 @@ function explain(fault: Fault, left: DaemonFile | null, here: Surroundings): Che
   return warn(name, `process ${left.pid} is gone and did not say goodbye`, advice);
 }
 
-/** Can `rouse up` listen where it would? */
+/** Checks whether `rouse up` could listen on its port. */
 export async function checkPort({ answers, left }: DaemonSeen, environment: NodeJS.ProcessEnv): Promise<Check> {
   const name = "port";
   const url = left !== null && URL.canParse(left.url) ? new URL(left.url) : null;
@@ -93,7 +93,10 @@ function tryToListen(port: number): Promise<string | null> {
 
 const listening = "0A";
 
-/** Who listens on a TCP port, as "process 4711 (node)". `null` when it cannot be told: not Linux, or a process of somebody else. */
+/**
+ * Who listens on a TCP port, as "process 4711 (node)". `null` when it cannot be told: not Linux, or a process of
+ * somebody else.
+ */
 export async function findListener(port: number): Promise<string | null> {
   const inodes = await socketsOn(port);
   if (inodes.size === 0) return null;

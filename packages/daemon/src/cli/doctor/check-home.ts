@@ -8,7 +8,7 @@ import { type Check, describeBytes, fail, gibibyte, mebibyte, ok, warn } from ".
 
 const forOthers = 0o077;
 
-/** The data folder: there, ours alone, writable, and room in it. */
+/** Checks that the data folder exists, belongs to the user alone, can be written and has room. */
 export async function checkHome(home: string): Promise<Check[]> {
   const found = await statIfThere(home);
   if (found === null)

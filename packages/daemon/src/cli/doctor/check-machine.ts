@@ -10,7 +10,7 @@ export function checkNode(version: string): Check {
 }
 
 export interface Clocks {
-  /** Both since the machine started; `boot` goes on while it sleeps. */
+  /** Both count from the start of the machine; only `boot` also counts while it sleeps. */
   readonly boot: number;
   readonly mono: number;
   readonly wall: EpochMs;
@@ -20,7 +20,7 @@ export function readClocks(): Clocks {
   return { boot: seconds(uptime()), mono: Number(process.hrtime.bigint() / 1_000_000n), wall: Date.now() };
 }
 
-/** Earlier than this code was written, the clock cannot be right. */
+/** A clock that shows a time before this code was written is wrong. */
 const earliest: EpochMs = Date.parse("2026-01-01T00:00:00Z");
 const tolerance = seconds(5);
 

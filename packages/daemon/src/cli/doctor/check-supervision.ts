@@ -48,7 +48,10 @@ export async function checkTerminals(load: () => Promise<unknown>): Promise<Chec
   }
 }
 
-/** Whether those who run here would listen to the monitor that came last. One check for each thing that is wrong, with everybody it is wrong with. */
+/**
+ * Checks whether running agents would obey the newest monitor. Each problem is one check that names every agent it
+ * concerns.
+ */
 export async function checkHolders(home: string): Promise<Check[]> {
   const files = listHeld(home).flatMap((agentId) => readHolderFile(home, agentId) ?? []);
   const held = files.filter((file) => file.agent !== null && isHolderAlive(file));

@@ -19,7 +19,7 @@ import { agentDocument, countOver, describeEnd, isDoneWith, styledStanding } fro
 
 let byName: Intl.Collator | undefined;
 
-/** Node takes a while to make the first of these, and one agent needs no order. */
+/** The collator is made when it is first needed: Node takes a while to make one, and a single agent needs no order. */
 function compareNames(a: AgentHealth, b: AgentHealth): number {
   byName ??= new Intl.Collator("en", { numeric: true });
   return byName.compare(a.agentId, b.agentId);
@@ -28,7 +28,7 @@ function compareNames(a: AgentHealth, b: AgentHealth): number {
 const heardColumn: Column = { title: "HEARD", least: 8, drops: 4 };
 const sinceColumn: Column = { ...heardColumn, title: "SINCE" };
 
-/** The first three survive in the narrowest terminal; of the others the last in this order go first. */
+/** The first three columns stay in the narrowest terminal; of the others those with the lowest `drops` go first. */
 const psColumns: readonly Column[] = [
   { title: "AGENT", least: 10, wants: 24 },
   { title: "STATE", least: 8, wants: 16 },
@@ -40,11 +40,14 @@ const psColumns: readonly Column[] = [
 ];
 
 export interface PsView {
-  /** Also those that are over and need nobody. */
+  /** Also shows agents that are over and need nobody. */
   readonly all: boolean;
-  /** Only some of them were asked for. */
+  /** Only some agents were asked for. */
   readonly filtered: boolean;
-  /** It stays on the screen, and is drawn anew when something happens: that somebody is heard is nothing that happens. */
+  /**
+   * The picture stays on the screen and is drawn anew after events. Beats are no events, so it cannot tell when an
+   * agent was last heard.
+   */
   readonly watching?: boolean;
 }
 
@@ -89,7 +92,10 @@ const hiddenNote = (hidden: readonly AgentHealth[]): Line => [
   styled("dim", `${countOver(hidden)}; \`rouse ps --all\` shows ${hidden.length === 1 ? "it" : "them"}`),
 ];
 
-/** What it does, or what is done about it. Empty for one that is over and needs nobody: its state says it all. */
+/**
+ * What an agent does, or what is done about it. Empty for an agent that is over and needs nobody: its state says it
+ * all.
+ */
 export function describeDoing(agent: AgentHealth, now: EpochMs): string {
   const { activity, terminal, over } = agent;
   if (over)
@@ -108,17 +114,17 @@ export function describeDoing(agent: AgentHealth, now: EpochMs): string {
 const failedTurn = ({ over, terminal }: AgentHealth): string =>
   over?.how === "exited" && over.code === 0 && terminal?.failedTurn !== undefined ? "its turn failed" : "";
 
-/** Its process ended, and that is not the end of it. */
+/** What follows for an agent whose process ended and that is not over. */
 function whatNext({ incident, handedOver }: AgentHealth, left: readonly string[]): string[] {
   if (left.length > 0 || handedOver !== null) return [];
   return [incident?.escalation == null ? "starts again" : "waits for an answer"];
 }
 
-/** Who is over, or ended in a person's terminal, waits for no limit any more. */
+/** The limit that an agent waits for. One that is over, or ended in a person's terminal, waits for none. */
 export const limitInTheWay = ({ over, limit, terminal }: AgentHealth): AgentHealth["limit"] =>
   over || (terminal?.exit != null && terminal.foreground) ? null : limit;
 
-/** Its own word, what it wrote, or what its program told. */
+/** The newest of its last heartbeat, its last output and what its program reported last. */
 export function lastHeard({ lastHeartbeat, terminal }: AgentHealth): string | null {
   const heard = [lastHeartbeat, terminal?.lastOutput, terminal?.lastTold].filter((at) => at != null);
   return heard.sort().at(-1) ?? null;
@@ -131,7 +137,7 @@ const healthColumns: readonly Column[] = [
   { title: "WHY", least: 20 },
 ];
 
-/** `rouse health`: who is how, the worst first, and why. */
+/** `rouse health`: all agents with their state and why, the worst first. */
 export function showHealthList(agents: readonly AgentHealth[], now: EpochMs, width: number): Line[] {
   const rows = agents
     .toSorted((a, b) => badness(b) - badness(a) || compareNames(a, b))
@@ -144,7 +150,7 @@ export function showHealthList(agents: readonly AgentHealth[], now: EpochMs, wid
   return drawTable(healthColumns, rows, width);
 }
 
-/** It was never ill: that it began says nothing of how it ended. */
+/** The agent was never ill: its state's reason is only that it began, which says nothing of how it ended. */
 const isMereStart = ({ stateReason: reason }: AgentHealth): boolean =>
   reason === "registered" || reason === "new-incarnation";
 
@@ -157,7 +163,7 @@ const worstFirst: readonly HealthState[] = [
   "TERMINATED",
 ];
 
-/** Who is over comes last, unless somebody is called for it. */
+/** Agents that are over come last, unless a person is needed for them. */
 function badness(agent: AgentHealth): number {
   if (isDoneWith(agent)) return -1;
   return worstFirst.includes(agent.state) ? healthStates.length - worstFirst.indexOf(agent.state) : 0;
@@ -169,7 +175,7 @@ export interface PsPlan {
   readonly choose: (agents: readonly AgentHealth[]) => readonly AgentHealth[];
 }
 
-/** The same agents as a person is shown, and how many are not. */
+/** The JSON of `rouse ps`: the agents that a person is shown, and how many are hidden. */
 export function documentOf({ agents, monitor }: AgentList, { view, choose }: PsPlan) {
   const chosen = choose(agents);
   const shown = view.all ? chosen : chosen.filter((agent) => !isDoneWith(agent));
@@ -181,7 +187,7 @@ export function documentOf({ agents, monitor }: AgentList, { view, choose }: PsP
   };
 }
 
-/** What keeps Rouse from acting stands above everybody. */
+/** The lines of `rouse ps`: what keeps Rouse from acting, then the agents. */
 export function picture(
   { agents, monitor }: AgentList,
   { view, choose }: PsPlan,
@@ -191,7 +197,10 @@ export function picture(
   return [...restraint, ...showAgents(choose(agents), now(), width, view)];
 }
 
-/** "RUNNING tool npm-test", "WAITING for provider", "IDLE". A wait that only words speak of is told as what it is, and one whose time is up as over. */
+/**
+ * "RUNNING tool npm-test", "WAITING for provider", "IDLE". A wait that is known only from the agent's text is worded as
+ * a claim, and one whose time is up as past.
+ */
 export function describeActivity({ kind, open, for: what, by, until }: ActivityReport, now: EpochMs): string {
   if (open !== undefined) return `${kind} ${open.kind}${open.name === undefined ? "" : ` ${open.name}`}`;
   if (until !== undefined && Date.parse(until) < now) return `waited for ${what} until ${stamp(until)}`;
@@ -199,7 +208,10 @@ export function describeActivity({ kind, open, for: what, by, until }: ActivityR
   return what === undefined ? kind : `${kind} for ${what}`;
 }
 
-/** "limit, resets in 2h 05m"; where no reset was named, when it is tried again; after the reset, when Rouse sees to it, and then that it has not been seen to go on. */
+/**
+ * "limit, resets in 2h 05m". Without a named reset it says when the agent tries again; after the reset, when Rouse
+ * acts; after that, only that the limit is over.
+ */
 export function describeLimit({ named, until, resetsAt = until, seenToAt = until }: LimitReport, now: EpochMs): string {
   const left = Date.parse(named ? resetsAt : seenToAt) - now;
   if (left > 0) return `limit, ${named ? "resets" : "tried again"} in ${countdown(left)}`;

@@ -29,7 +29,7 @@ export function showLines(lines: readonly AuditRecord[], agentId: string | undef
   return drawTable(columns, rows, width);
 }
 
-/** Who authenticated, and whom they said they are. */
+/** Who authenticated, and the name they gave. */
 const nameOf = (actor: string, as: unknown): string => (typeof as === "string" ? `${actor} (as ${as})` : actor);
 
 const styledAction = (action: string): string | Span => (action === "terminate" ? styled("red", action) : action);
@@ -72,7 +72,7 @@ function describeAnchor({ anchor, says, newest, problem }: AnchorVerdict): strin
   return `${anchor} ${says}${says === "agrees" ? upTo : ""}`;
 }
 
-/** As ssh prints it: short enough to read out. */
+/** The fingerprint of a key as ssh prints it: short enough to read out. */
 export function fingerprintOf(publicKey: string): string {
   try {
     const der = createPublicKey(publicKey).export({ type: "spki", format: "der" });

@@ -5,7 +5,7 @@ import { type Column, drawFacts, drawTable, type Fact, none } from "../text/draw
 import { type Line, styled } from "../text/styled-text.ts";
 import { ago, stampAndAge } from "../text/tell-time.ts";
 
-/** Of a state that is longer, the rest is for files and other programs. */
+/** How many lines of a state are shown; the whole state is for files and other programs. */
 const mostLines = 200;
 
 const listColumns: readonly Column[] = [
@@ -40,7 +40,7 @@ export function showCheckpoints(
   return drawTable(listColumns, rows, width);
 }
 
-/** `rouse checkpoints show`: what is signed for by the id, then the state. */
+/** `rouse checkpoints show`: everything that the id is a hash of, then the state. */
 export function showCheckpoint(checkpoint: CheckpointWithState, now: EpochMs, width: number): Line[] {
   const { workspace, parent, agentId, incarnation, stepName } = checkpoint;
   const facts: Fact[] = [
@@ -104,7 +104,7 @@ function summarise(checks: CheckpointVerdict["checks"], sound: boolean, more: bo
     ? styled("green", checks.length === 1 ? "The checkpoint is right." : all)
     : styled("red", `${wrong} of ${checks.length} ${wrong === 1 ? "is" : "are"} not right.`);
   if (!more) return [[summary]];
-  // They are numbered from 1 without gaps.
+  // Checkpoints are numbered from 1 without gaps.
   const older = (checks.at(-1)?.number ?? 1) - 1;
   const unseen = older === 1 ? "The one before them was" : `The ${older} before them were`;
   return [[summary], [styled("yellow", `${unseen} not looked at: nothing is said about whether they are right.`)]];

@@ -46,7 +46,7 @@ export function showEscalations(escalations: readonly EscalationReport[], now: E
   return drawTable(columns, rows, width);
 }
 
-/** `rouse escalations show`: one of them with all that is known, and what to do. */
+/** `rouse escalations show`: one escalation with all that is known, and what to do. */
 export function showEscalation(notice: EscalationNotice, now: EpochMs, width: number): Line[] {
   const { context } = notice;
   const { findings, lastEvents, hints, answer } = context;
@@ -95,11 +95,11 @@ const effects: Readonly<Record<DecisionEffect, string>> = {
   "handed-to-a-person": "a person has to: Rouse may not or cannot stop it",
 };
 
-/** What a decision would lead to now; unknown to a daemon that does not know the decision. */
+/** What a decision would lead to now; `undefined` where the daemon does not offer the decision. */
 export const effectOf = ({ context }: EscalationNotice, decision: EscalationDecision): DecisionEffect | undefined =>
   context.recovery.options.find((option) => option.decision === decision)?.effect;
 
-/** Less than the word for the decision promises. */
+/** Effects that are less than the name of the decision promises. */
 const fallsShort: ReadonlySet<DecisionEffect> = new Set<DecisionEffect>([
   "left-alone",
   "told-only",
@@ -107,7 +107,7 @@ const fallsShort: ReadonlySet<DecisionEffect> = new Set<DecisionEffect>([
   "handed-to-a-person",
 ]);
 
-/** `rouse escalations decide`: nobody is to wait for what will not be done. */
+/** `rouse escalations decide`: says so when less is done than the decision promises. */
 export function showDecided(
   id: string,
   decision: EscalationDecision,
@@ -138,7 +138,7 @@ const describeHint = ({ because, text, command }: RemediationHint): Line[] => [
   ["  ", styled("bold", command)],
 ];
 
-/** `rouse nudge`: whether it is on its way. What the agent makes of it is told by events. */
+/** `rouse nudge`: whether the message is on its way. What the agent makes of it is told by events. */
 export function showNudge({ agentId, state, channel, message, because }: NudgeResult, width: number): Line[] {
   const name = styled("bold", agentId);
   if (state === "not-sent")

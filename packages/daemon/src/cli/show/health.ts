@@ -33,7 +33,7 @@ export function healthDocument(agent: AgentHealth) {
   };
 }
 
-/** In one word for a script; it agrees with how `rouse health AGENT` ends. */
+/** One word for a script, which agrees with the exit code of `rouse health AGENT`. */
 function statusOf(agent: AgentHealth): string {
   const failed = failedBefore(agent);
   if (failed !== null) return exitWord(failed);
@@ -71,11 +71,11 @@ export function showHealth(agent: AgentHealth, now: EpochMs, width: number): Lin
 
 const orNoneYet = (at: string | null, now: EpochMs): string => (at === null ? "none yet" : stampAndAge(at, now));
 
-/** Beside such an end nobody would believe that there are no errors. */
+/** Beside a bad end, "errors: none" would be misleading. */
 const endedBadly = (agent: AgentHealth): boolean =>
   agent.over ? !isGoodEnd(agent.over) : failedBefore(agent) !== null;
 
-/** Of one that is over, what it was ill with. */
+/** The reason of the state; for an agent that is over, what it was ill with. */
 export function stateReason({ state, stateReason: reason, over }: AgentHealth): string[] {
   if (!over) return [`, ${reason}`];
   return state === "HEALTHY" || state === "TERMINATED" ? [] : [`, was ${state}: ${reason}`];
@@ -98,7 +98,7 @@ export function describeSince(agent: AgentHealth, now: EpochMs): string {
     : `${doing}; its process ended ${lasting(exit.at, now)} ago (${exit.cause.replaceAll("-", " ")})`;
 }
 
-/** What its terminal and its processes show. */
+/** What an agent's terminal and processes show. */
 export function showTerminal(terminal: TerminalReport, now: EpochMs): (Fact | null)[] {
   const { needsYou, leftovers, processes, attached, session, restarts, idleKillSeconds, restartRule } = terminal;
   const seen = [
@@ -130,7 +130,7 @@ const eyeNames: Readonly<Record<Eye, string>> = {
   screen: "screen",
 };
 
-/** What is not seen, and why, as well: nobody should take silence of an eye that is shut for rest. */
+/** Names the eyes that see nothing, and why: nobody should take their silence for rest. */
 export function describeEyes(eyes: readonly EyeState[]): string {
   const name = ({ eye, because }: EyeState) => (because === null ? eyeNames[eye] : `${eyeNames[eye]} (${because})`);
   const open = eyes.filter(({ sees }) => sees).map(name);
@@ -173,7 +173,7 @@ function describeMetrics({ metrics }: AgentHealth): string {
   ].join(" · ");
 }
 
-/** `rouse health` without an agent: how many are how, then who. */
+/** `rouse health` without an agent: how many agents are in which state, then the agents. */
 export function showSummary(status: SystemStatus, agents: readonly AgentHealth[], now: EpochMs, width: number): Line[] {
   const counts = countStandings(status).flatMap((one) => ["  ", ...one]);
   const doubts = describeDoubt(status.monitor, now).flatMap((line) => wrapLine(["  ", ...line], width, 4));

@@ -8,7 +8,7 @@ import {
 } from "@rouse/contract";
 import { describeSeconds } from "../text/tell-time.ts";
 
-/** What an agent's owner has ruled in advance, in words for the moment it is started: who is stopped by a rule shall have been told of it. */
+/** The owner's rules for an agent, worded for the moment it is started: a rule that stops it must have been told. */
 export function describeOwnerRules(
   agentId: string,
   idleKill: DurationMs | null,
@@ -34,20 +34,23 @@ export function describeOwnerRules(
 
 const stoppedAfter = (idle: DurationMs): string => `stopped after ${describeDuration(idle)} without any sign of work`;
 
-/** Whom the policy does not let anybody stop no rule stops either. */
+/** Why no rule has an effect: an agent that the policy protects is not stopped by a rule either. */
 function whyIneffective({ enabled, mode, protected: isProtected }: Settings): string | null {
   if (!enabled) return "its policy has enabled: false";
   if (mode !== "act") return `its policy has mode: ${mode}`;
   return isProtected ? "its policy has protected: true" : null;
 }
 
-/** A rule with its numbers, by the settings that hold for its agent. */
+/** A restart rule with its numbers, by the settings of the agent. */
 export function reportRestartRule(rule: RestartRule, { restart }: Settings): RestartRuleReport {
   const max = rule.when === "no" ? 0 : ((rule.when === "on-failure" ? rule.max : null) ?? restart.max_attempts);
   return { when: rule.when, max, windowSeconds: restart.escalation_window_seconds };
 }
 
-/** What follows when it ends, for the moment it is started: nobody shall be surprised by a second run, or by none. */
+/**
+ * What follows when the agent ends, worded for the moment it is started: nobody should be surprised by a second run, or
+ * by none.
+ */
 export function announceRestartRule(
   agentId: string,
   rule: RestartRuleReport,
@@ -67,7 +70,7 @@ export function announceRestartRule(
   }
 }
 
-/** The same in a line of `rouse health`. */
+/** The rule in a line of `rouse health`. */
 export function describeRestartRule(rule: RestartRuleReport): string {
   switch (rule.when) {
     case "no":

@@ -7,16 +7,16 @@ export interface OutputPrinter {
   take(offset: number, bytes: Buffer): void;
   /** Offset of the byte after the last one taken. */
   next(): number;
-  /** Prints what was held back for its end only; from here on everything is printed as it comes. */
+  /** Prints the last lines of what was held back; from here on everything is printed as it comes. */
   release(): void;
-  /** Prints what stands on the last line, finished or not. */
+  /** Prints the last line, finished or not. */
   flush(): void;
 }
 
 export interface PrinterOptions {
   readonly style: OutputStyle | "raw";
   readonly from: number;
-  /** Until `release` only the last so many lines are wanted. */
+  /** How many of the last lines are wanted until `release`; `null` for all. */
   readonly lines: number | null;
   timeAt(offset: number): EpochMs | null;
   write(output: string | Buffer): void;
@@ -59,7 +59,7 @@ function printLines({ lines: wanted, timeAt, write }: PrinterOptions, style: Out
   const take = (lines: CleanLine[]) => {
     if (held === null) return show(lines);
     for (const line of lines) held.push(line);
-    // Not at every line: moving them all each time would take longer than reading them.
+    // The list is cut only now and then: cutting it at every line would take longer than reading.
     if (held.length > 2 * lastOf(wanted) + 1000) held = lastLines(held, wanted);
   };
   return {
@@ -96,7 +96,7 @@ function printRaw({ lines: wanted, write }: PrinterOptions): Printing {
   };
 }
 
-/** Where the last `count` lines begin; one without an end counts. */
+/** Where the last `count` lines begin; an unfinished line counts. */
 function startOfLast(bytes: Buffer, count: number): number {
   let place = bytes.at(-1) === 0x0a ? bytes.length - 1 : bytes.length;
   if (count === 0) return bytes.length;

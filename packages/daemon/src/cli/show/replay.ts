@@ -50,7 +50,7 @@ export function showSummary(runs: readonly Replayed[], width: number): Line[] {
   );
 }
 
-/** The whole in a sentence, for where the table would be in the way. */
+/** The summary in one sentence, for where a table would be in the way. */
 export function sumUp(runs: readonly Replayed[]): string {
   const { verdicts: counts, events } = summariseRuns(runs);
   return `${count(runs.length, "run")}, ${count(events, "event")}: ${verdicts.map((one) => `${counts[one]} ${one}`).join(", ")}`;
@@ -104,7 +104,7 @@ function showMistakes(title: string, mistakes: readonly Mistake[], width: number
   return [[], [styled("bold", `${title} (${mistakes.length})`)], ...lines];
 }
 
-/** What each of two policies would have done, where it is not the same. */
+/** What each of two policies would have done in the runs where they differ. */
 export function showComparison(compared: readonly Comparison[], all: boolean, width: number): Line[] {
   const shown = compared.filter(({ differs }) => all || differs.length > 0);
   const lines = shown.flatMap(({ trace, a, b }) => [

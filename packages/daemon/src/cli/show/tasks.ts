@@ -14,7 +14,10 @@ const columns: readonly Column[] = [
   { title: "TITLE", least: 10 },
 ];
 
-/** `rouse tasks`: what needs somebody first, then what is under way, then what waits. `over`: how many are not listed because they are over. */
+/**
+ * `rouse tasks`: tasks that need somebody first, then those under way, then those that wait. `over` counts tasks that
+ * are not listed because they are over.
+ */
 export function showTasks(
   { tasks, total }: Pick<TaskPage, "tasks" | "total">,
   over: number,
@@ -41,7 +44,7 @@ export function showTasks(
   return [...table, ...(more.length === 0 ? [] : [[], [styled("dim", more.join(" "))]])];
 }
 
-/** The worst that is known of it goes beside its status. */
+/** Flags of a task, the worst first; the worst one stands beside its status. */
 const worstFirst = ["timed-out", "escalated", "stalled", "unclaimed", "long-running"] as const;
 
 const worstOf = ({ flags }: TaskReport): TaskReport["flags"][number] | null =>
@@ -91,7 +94,7 @@ function rank(task: TaskReport): number {
   }
 }
 
-/** One line about how it stands now. */
+/** One sentence about the present state of a task. */
 export function describeTask(task: TaskReport): Line {
   const { taskId, status, claim, reservedFor, endedBy } = task;
   const whose = claim === null ? "" : `, by ${claim.agentId} with claim ${claim.number}`;
@@ -101,7 +104,9 @@ export function describeTask(task: TaskReport): Line {
   return [styled("bold", taskId), ` is ${status}${by}${whose}${meant}${waits}.`];
 }
 
-/** What was never made would be waited for without end: that is said. */
+/**
+ * Names the tasks that a task waits for. A task that nobody has made would be waited for without end, so that is said.
+ */
 const nameOthers = ({ waitsFor }: TaskReport): string =>
   waitsFor.map(({ taskId, status }) => `${taskId} (${status ?? "nobody has made it yet"})`).join(", ");
 

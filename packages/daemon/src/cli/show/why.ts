@@ -46,7 +46,7 @@ export function showWhy(report: WhyReport, now: EpochMs, width: number): Line[] 
   ];
 }
 
-/** What is being done about it, or whose matter it is. */
+/** What is being done about the agent, or since when it is a person's matter. */
 function showIncident({ incident, handedOver }: WhyReport["agent"], now: EpochMs, width: number): Line[] {
   if (handedOver !== null) {
     const { at, because, contained } = handedOver;
@@ -69,7 +69,9 @@ function showIncident({ incident, handedOver }: WhyReport["agent"], now: EpochMs
   return drawSection("Incident", lines, width);
 }
 
-/** Its silence, or its end, alone is nobody's question: it is asked about with the others. */
+/**
+ * An agent that fell silent or ended together with others is part of a fleet incident, and is asked about with them.
+ */
 function showFleetIncident({ partOf, monitor }: WhyReport, width: number): Line[] {
   const incident = monitor.fleetIncidents.find(({ id }) => id === partOf);
   if (incident === undefined) return [];
@@ -116,7 +118,7 @@ function clockFacts({ clocks }: WhyReport, now: EpochMs): Fact[] {
   const clock = `clock ${clocks.progressClock}`;
   return [
     ["silent", [heard]],
-    // Progress is what an agent tells of itself: one that only prints is at work all the same.
+    // An agent reports progress itself: one that only prints has none, and may be at work all the same.
     without === null
       ? ["progress", [`it told of none yet, ${clock}`]]
       : ["without progress", [`${describeSeconds(without)}, ${clock}`]],
@@ -165,7 +167,7 @@ const row = ({ event, tool, args, result, failed, evidence }: StepReport) => [
   failed === null ? "?" : failed ? styled("red", "yes") : "no",
 ];
 
-/** A pause that nobody would call quiet. */
+/** Seconds of quiet that are worth a word; shorter pauses are ordinary. */
 const worthSaying = 120;
 
 /** "quiet for 20 min; not enough to act; I would ask at 2026-02-05T10:30:07Z (in 12 min)". */
@@ -180,7 +182,7 @@ export function describeOutlook({ outlook, agent }: WhyReport, now: EpochMs): Li
   return [[[...quiet, against, ...would].join("; ")]];
 }
 
-/** What makes it ill without being evidence for a stop. */
+/** What was found of an agent without being evidence for a stop. */
 function describeUnproven({ state, stateReason, findings }: AgentHealth): string {
   if (state === "HEALTHY") return "nothing speaks against it";
   const found = findings.filter(({ level }) => level !== "note").map(({ text }) => text);
@@ -205,7 +207,7 @@ const names: Readonly<Record<EyeReport["eye"], string>> = {
   "terminal-read": "waiting in a terminal read",
 };
 
-/** What was looked at and what it showed; what could not be looked at stands at the end. */
+/** What each eye showed; eyes that could not look stand at the end. */
 export function describeEyes(eyes: readonly EyeReport[], now: EpochMs): Line[] {
   const looked = eyes.filter(({ says }) => says !== "unseen").map((eye) => [`${names[eye.eye]}: ${saysOf(eye, now)}`]);
   const unseen = eyes.filter(({ says }) => says === "unseen").map(({ eye }) => names[eye]);

@@ -12,17 +12,17 @@ export interface CleanLine {
 }
 
 /**
- * Makes safe plain lines of what a program wrote to its terminal: nothing that comes out moves a cursor, changes a title or answers a question.
- * What was overwritten on a line is gone, as it is on the screen.
+ * Makes safe plain lines of what a program wrote to its terminal: nothing that comes out moves a cursor, changes a
+ * title or answers a question. What was overwritten on a line is gone, as it is on the screen.
  */
 export interface Cleaner {
-  /** `offset` of its first byte, when it does not follow the last one. */
+  /** `offset` is that of the first byte, when the chunk does not follow the last one. */
   push(chunk: Buffer, offset?: number): CleanLine[];
-  /** What stands on the line that is not finished. */
+  /** Gives the unfinished line as it stands. */
   end(): CleanLine[];
 }
 
-/** A jump to the right is shown as so many spaces at most. */
+/** The most spaces that a jump to the right is shown as. */
 const widestSkip = 200;
 
 export function createCleaner(): Cleaner {
@@ -32,7 +32,7 @@ export function createCleaner(): Cleaner {
   let lines: CleanLine[] = [];
   /** Offset of the byte being read, and of the first byte of the character it belongs to. */
   let [position, characterAt] = [0, 0];
-  /** Back at the first column: the next character takes the line's place, a newline leaves it as it is. */
+  /** The cursor is back at the first column: the next character replaces the line, a newline keeps it. */
   let returned = false;
 
   return {
@@ -118,11 +118,14 @@ export function createCleaner(): Cleaner {
 /** UTF-16 units in a line; longer ones are wrapped. */
 export const longestLine = 16 * 1024;
 
-/** One line of a terminal as it is written, erased and started over. Bounded, and never slower for what is in it. */
+/**
+ * One line of a terminal as it is written, erased and started over. Its length is bounded, and so is the time per
+ * character.
+ */
 export interface TextLine {
   isEmpty(): boolean;
   isFull(): boolean;
-  /** Offset of the first byte of what stands here. */
+  /** Offset of the first byte of the line. */
   offset(): number;
   add(codePoint: number, offset: number): void;
   eraseLast(): void;
@@ -135,7 +138,7 @@ export function createTextLine(): TextLine {
   const units = new Uint16Array(longestLine + 1);
   const bytes = Buffer.from(units.buffer);
   let length = 0;
-  /** Most lines hold nothing that needs a second look. */
+  /** Only printable ASCII so far, as in most lines: such a line needs no cleaning. */
   let harmless = true;
   let begin = 0;
 

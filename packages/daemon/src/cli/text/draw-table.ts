@@ -3,11 +3,11 @@ import { type Line, type Span, spansOf, styled } from "./styled-text.ts";
 
 export interface Column {
   readonly title: string;
-  /** How narrow it may become before others have to give way; without it the column is never cut. */
+  /** How narrow the column may become; without it the column is never cut. */
   readonly least?: number;
-  /** How wide it should be, if it has so much to say, before others are left out; its least when not given. */
+  /** How wide the column should be, if its texts are that long, before others are left out; `least` when not given. */
   readonly wants?: number;
-  /** It may be left out where there is no room for all: those with the lowest number go first. */
+  /** The column may be left out where there is no room for all; the lowest number goes first. */
   readonly drops?: number;
 }
 
@@ -34,12 +34,12 @@ export function drawTable(columns: readonly Column[], rows: readonly (readonly C
   const widths = shrink(only(columns), only(needed), width - gap * (kept.size - 1));
   return cells.map((row) => {
     const line = row.flatMap((cell, index) => pad(cell, widths[index] ?? 0, index === row.length - 1));
-    // Every column is as narrow as it may be, and still it is too much: rather the end of each row than two lines for it.
+    // Where the narrowest columns are still too wide, the end of each row is cut rather than wrapped.
     return cutLine(line, width);
   });
 }
 
-/** Columns that may be left out are, one by one, until those that are left have what they want. */
+/** Leaves out columns, one by one, until the remaining ones have the width they want. */
 function chooseColumns(columns: readonly Column[], needed: readonly number[], width: number): ReadonlySet<number> {
   const kept = new Set(columns.keys());
   const wanted = (index: number): number => {

@@ -6,7 +6,7 @@ const wide =
 
 let graphemes: Intl.Segmenter | undefined;
 
-/** Most texts are plain, and Node takes a while to make the first of these. */
+/** The segmenter is made when it is first needed: most texts are plain ASCII, and Node takes a while to make one. */
 function segmentsOf(text: string): Intl.Segments {
   graphemes ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
   return graphemes.segment(text);
@@ -20,7 +20,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** At most so many columns; what is missing is shown by the last of them. */
+/** Cuts a text to so many columns; the last one is "…" where something is missing. */
 export function cutText(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let kept = "";
@@ -33,7 +33,7 @@ export function cutText(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** The same for a line of several parts. */
+/** Cuts a line of several parts in the same way. */
 export function cutLine(line: Line, width: number): Line {
   let room = width;
   const kept: Span[] = [];
@@ -45,7 +45,9 @@ export function cutLine(line: Line, width: number): Line {
   return kept;
 }
 
-/** Breaks a line between words; what follows the first line is indented. A word too long for a line is broken anywhere. */
+/**
+ * Breaks a line between words; what follows the first line is indented. A word too long for a line is broken anywhere.
+ */
 export function wrapLine(line: Line, width: number, indent: number): Line[] {
   const spans = spansOf(line);
   if (spans.reduce((sum, { text }) => sum + widthOf(text), 0) <= width) return [spans];

@@ -24,11 +24,14 @@ export function didYouMean(typed: string, known: readonly string[]): string {
 /** A clause as a sentence: with a capital letter and a full stop. */
 export const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
-/** What an incident is about. Somebody may have a question about an agent that nothing is found of. */
+/** What an incident is about. An escalation by a person may have no finding behind it. */
 export const wordIllness = ({ illness, cause }: { readonly illness: string; readonly cause: string }): string =>
   (findingKinds as readonly string[]).includes(cause) ? `${illness}: ${inWords(cause)}` : "a question, nothing found";
 
-/** What is said where a process could get out of sight before its agent was ended. `spared`: something was left alone, and is named beside it. */
+/**
+ * What is said where a process could have escaped before its agent was ended. `spared`: a process was left alone, and
+ * is named beside it.
+ */
 export function wordNothingFound(tier: TreeTier | undefined, spared = false): string {
   const exception =
     tier === "cgroup"
@@ -40,11 +43,11 @@ export function wordNothingFound(tier: TreeTier | undefined, spared = false): st
 export const countProcesses = ({ length }: readonly RunningProcess[]): string =>
   `${length} process${length === 1 ? "" : "es"}`;
 
-/** A process names itself. */
+/** Process names are cleaned: a process chooses its own. */
 export const listProcesses = (processes: readonly RunningProcess[]): string =>
   processes.map(({ pid, name }) => `${pid} ${printable(name, 40)}`).join(", ");
 
-/** What a stop has not ended, because others use it. */
+/** What became of a turn in a server that other agents use as well, so that a stop does not end the server. */
 export function wordSharedTurn(turn: SharedTurn): string {
   switch (turn) {
     case "interrupted":
@@ -56,7 +59,10 @@ export function wordSharedTurn(turn: SharedTurn): string {
   }
 }
 
-/** What went with an agent that people may have used, and what did not go because of other agents. */
+/**
+ * Servers that ended with an agent and that people may have used, and processes that were left alone because of other
+ * agents.
+ */
 export const wordDetails = ({ servers = [], spared = [] }: Pick<StopDetails, "servers" | "spared">): string[] => [
   ...(servers.length === 0 ? [] : [`with it ended: ${servers.map(wordProcess).join(", ")}`]),
   ...spared.map((each) => `left alone: ${wordProcess(each)}, ${wordReason(each)}`),

@@ -9,8 +9,8 @@ export interface Span {
 }
 
 /**
- * What is shown is made of lines, and colour is added last: only here does anything that a terminal acts on get into the output, so
- * no text of an agent can bring its own.
+ * Output is made of lines, and colour is added last. Only this file writes anything that a terminal acts on, so no text
+ * of an agent can bring its own.
  */
 export type Line = readonly (string | Span)[];
 
@@ -18,7 +18,7 @@ export const styled = (style: Style, text: string): Span => ({ text, style });
 
 const longest = 4000;
 
-/** Harmless text, ready to be measured. */
+/** Cleans the texts of a line, so that they can be measured. */
 export function spansOf(line: Line): Span[] {
   return line.map((part) => {
     if (typeof part === "string") return { text: printable(part, longest) };
@@ -32,7 +32,7 @@ export function paintLine(line: Line, colours: boolean): string {
     .join("");
 }
 
-/** A space at the end of a full row would begin another one, also inside of a colour. */
+/** Removes spaces at the end, also inside of a colour: after a full row they would begin another one. */
 function withoutTail(spans: readonly Span[]): Span[] {
   const kept = [...spans];
   for (let last = kept.pop(); last !== undefined; last = kept.pop()) {

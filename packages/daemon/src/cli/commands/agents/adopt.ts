@@ -36,7 +36,7 @@ export const addAdopt: AddCommand = (program, here, finish) => {
     });
 };
 
-/** `null`: everybody who is still held. */
+/** `named` is `null` for all agents that are still held. */
 async function adoptAgents(here: Surroundings, named: readonly string[] | null): Promise<Adopted[]> {
   const [{ adoptAgent }, { listHeld }, { findHolder }] = await Promise.all([
     import("../../../holders/adopt-agent.ts"),

@@ -13,9 +13,9 @@ export interface PsFilters {
 }
 
 export interface Chosen {
-  /** Throws when nobody at all has a name that was asked for. */
+  /** Throws when no agent at all has a node, type or task of the name that was asked for. */
   choose(agents: readonly AgentHealth[]): readonly AgentHealth[];
-  /** Those that are over were asked for by name. */
+  /** Agents that are over were asked for by their state. */
   readonly namesEnds: boolean;
 }
 

@@ -76,7 +76,7 @@ async function showLogs(here: Surroundings, agentId: string, options: LogsOption
     style: styleOf(options),
     from: Math.max(oldest, Math.min(since, end)),
     lines: options.tail ?? null,
-    // What was written after the times were read is printed as it comes.
+    // Output that came after the times were read is printed at once, so its time is now.
     timeAt: (offset) => (offset < end ? times.timeAt(offset) : here.now()),
     write: (output) => (typeof output === "string" ? here.printText(output) : void process.stdout.write(output)),
     warn: here.warn,
@@ -102,7 +102,7 @@ async function printUpTo(files: HolderFiles, printer: OutputPrinter, end: number
   }
 }
 
-/** Without a daemon only those are known that left a folder here. */
+/** Without a daemon only agents that left a folder here are known. */
 async function refuseUnknown(here: Surroundings, agentId: string): Promise<void> {
   if (listHeld(here.home).includes(agentId)) return;
   try {
@@ -126,12 +126,15 @@ function readSince(text: string): Since {
 }
 
 const answerWithin: DurationMs = seconds(5);
-/** A line that is not ended by then, a question for instance, is shown as it stands. */
+/** After this time without output an unfinished line, such as a question, is shown as it stands. */
 const quietMs: DurationMs = seconds(2);
-/** A holder says that the output has ended and how the agent did, one soon after the other; what it cannot say any more is in the files. */
+/**
+ * A holder tells the end of the output and the agent's exit soon after each other. What it can no longer tell is in the
+ * files.
+ */
 const restWithin: DurationMs = seconds(2);
 
-/** Prints what comes until the agent ends. `catchUp` prints what is in the files and has not been printed. */
+/** Prints new output until the agent ends. `catchUp` prints what the files have and was not printed yet. */
 export async function followOutput(
   here: Surroundings,
   agentId: string,
@@ -180,7 +183,7 @@ async function listen(connection: HolderConnection, printer: OutputPrinter): Pro
   return exit;
 }
 
-/** An agent is quicker than most terminals. */
+/** Pauses the holder's output until ours is written: an agent is quicker than most terminals. */
 async function waitForReader(connection: HolderConnection): Promise<void> {
   connection.pause();
   await once(process.stdout, "drain");

@@ -22,7 +22,7 @@ import { inWords, wordDetails, wordNothingFound, wordSharedTurn } from "../../te
 import { type Line, styled } from "../../text/styled-text.ts";
 import { type AddCommand, type Json, jsonOption, reasonOption, tell } from "../add-command.ts";
 
-/** Longer than the daemon itself waits. */
+/** How long to wait for the answer to an order: longer than the daemon itself waits for the agent. */
 const patience: DurationMs = 90_000;
 
 /** How long an agent has to end by itself when it is stopped without a daemon, whose policy would say. */
@@ -123,7 +123,7 @@ function showRecovery(status: RecoveryStatus): (Fact | null)[] {
   ];
 }
 
-/** A word or two of a closed set; what the system said is left as it is, for it may name a file. */
+/** Words a reason of the closed set. A message of the system stays as it is, because it may name a file. */
 const wordReason = (because: string): string => (/^(?:[A-Z]+: )?[a-z-]+$/.test(because) ? inWords(because) : because);
 
 async function recoverByHand(here: Surroundings, agentId: string): Promise<OrderAnswer> {
@@ -140,7 +140,10 @@ async function recoverByHand(here: Surroundings, agentId: string): Promise<Order
   return { agentId, outcome: "restarted", incarnation };
 }
 
-/** Through the daemon, so that it is on record; when surely none is there, straight to the holder, and it is said. */
+/**
+ * Gives an order through the daemon, so that it is on record. When surely no daemon runs it goes to the holder, with a
+ * warning.
+ */
 async function orderAgent(
   here: Surroundings,
   what: "terminateAgent" | "recoverAgent",
@@ -165,11 +168,11 @@ async function orderAgent(
   }
 }
 
-/** Orders take as long as the agent takes to end. */
+/** A client that waits long: an order takes as long as the agent takes to end. */
 const openForOrders = async (here: Surroundings): Promise<RouseClient> =>
   connectRouse({ ...(await findDaemon(here)), timeout: patience });
 
-/** Nothing is done that cannot be put on record. Whoever has to end it all the same can do so without Rouse. */
+/** Rouse does nothing that it cannot put on record. The message says how to end the agent without Rouse. */
 async function withWayOut(here: Surroundings, agentId: string, error: Fault): Promise<Fault> {
   const { isHolderAlive, readHolderFile } = await import("../../../holders/read-holder-files.ts");
   const file = readHolderFile(here.home, agentId);
@@ -179,10 +182,12 @@ async function withWayOut(here: Surroundings, agentId: string, error: Fault): Pr
   return new Fault(error.code, message, { retryable: true, cause: error });
 }
 
-/** What comes between an order that was sent and its answer. */
+/** Errors that leave it open whether an order that was sent has arrived. */
 const brokenOff = new Set(["TimeoutError", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
-/** An order that was saved is carried out, though nobody lived to answer it. */
+/**
+ * An order that was saved is carried out even when the daemon died before it answered, so the error says where to look.
+ */
 function orInDoubt(error: unknown, whereToLook: string): unknown {
   if (!(error instanceof Fault) || !brokenOff.has(errorCodeOf(error))) return error;
   const message = `${error.message}; the order may be under way all the same: \`${whereToLook}\` tells`;
@@ -200,7 +205,7 @@ const orderOf = (options: OrderOptions): Partial<OrderRequest> => ({
   force: options.force === true,
 });
 
-/** A person's order to a holder, given without a monitor. */
+/** Stops an agent through its holder, without a monitor. */
 export async function stopByHolder(here: Surroundings, agentId: string, grace: DurationMs): Promise<StopOutcome> {
   const [{ connectHolder }, { doorOf }, { findHolder }] = await Promise.all([
     import("../../../holders/connect-holder.ts"),
@@ -283,7 +288,7 @@ function describeAnswer(answer: OrderAnswer): Line {
   }
 }
 
-/** Said is what was looked at: where somebody could get out of sight, nobody can say that nobody did. */
+/** Says only what was checked: where a process could escape, nobody can say that none did. */
 function whatIsLeft(answer: Extract<OrderAnswer, { outcome: "stopped" }>): Line[number] {
   const { tier, mayHaveLeft, sharedTurn, spared } = answer;
   if (sharedTurn === "may-go-on") return styled("red", `${wordSharedTurn(sharedTurn)}.`);
@@ -292,7 +297,7 @@ function whatIsLeft(answer: Extract<OrderAnswer, { outcome: "stopped" }>): Line[
   return `nothing ${spared === undefined ? "" : "else "}of it is left.`;
 }
 
-/** A line each: what went with it that people may have used, and what did not go. */
+/** One line for each server that ended with the agent and each process that was left alone. */
 function describeDetails(answer: OrderAnswer): Line[] {
   if (answer.outcome !== "stopped" && answer.outcome !== "already-over") return [];
   return wordDetails(answer).map((text) => [text]);

@@ -81,7 +81,9 @@ interface Refusal {
 /** How many are removed at once: each waits for its holder and for the disk. */
 const atOnce = 8;
 
-/** One that cannot be removed does not keep the others. The exit code is that of the first that could not be removed. */
+/**
+ * One that cannot be removed does not keep the others. The exit code is that of the first that could not be removed.
+ */
 async function removeAll(
   here: Surroundings,
   rouse: RouseClient,
@@ -98,7 +100,7 @@ async function removeAll(
       try {
         removed.push(await rouse.removeAgent(agentId, order));
       } catch (error) {
-        // Nobody is there any more who could be asked about the others.
+        // Any other fault would meet the remaining agents as well.
         if (!(error instanceof Fault) || (error.code !== "agent-unknown" && error.code !== "order-refused"))
           throw error;
         refused.push({ agentId, code: error.code, message: error.message });

@@ -5,23 +5,23 @@ import type { Surroundings } from "../../surroundings.ts";
 import { type Line, styled } from "../../text/styled-text.ts";
 import { lasting } from "../../text/tell-time.ts";
 
-/** What happens within this time is one change: a fleet that starts would otherwise be drawn a thousand times. */
+/** Events within this time are one change: a fleet that starts would otherwise be drawn a thousand times. */
 const gather = 150;
-/** Ages are told to the second. */
+/** How often the ages are drawn anew: they are told to the second. */
 const tick = 1000;
 
-/** Beats alone change nothing that is shown. */
+/** Beats alone change nothing that the picture shows. */
 const types: readonly EventType[] = eventTypes.filter((type) => type !== "AGENT_HEARTBEAT");
 
-/** Where the picture goes: a terminal, or whatever reads us. */
+/** Where the picture goes: a terminal, or a pipe. */
 interface View {
   show(fleet: AgentList): void;
-  /** The connection is lost since then: what is shown may be over. `null`: it is there again. */
+  /** The connection is lost since this time, so the picture may be outdated. `null`: the connection is back. */
   stale(since: EpochMs | null): void;
   end(): void;
 }
 
-/** `rouse ps -w`: everybody as they are, drawn anew when something happened to somebody. Resolves with how to end. */
+/** `rouse ps -w`: shows all agents, and again after each event. Resolves with the exit code. */
 export async function watchAgents(
   here: Surroundings,
   rouse: RouseClient,
@@ -50,7 +50,9 @@ export async function watchAgents(
   return code;
 }
 
-/** Asks for everybody with each connection and after each event; what happens while it asks is asked for once more. */
+/**
+ * Asks for all agents after each connection and each event. An event that comes while it asks makes it ask once more.
+ */
 async function follow(here: Surroundings, rouse: RouseClient, view: View, signal: AbortSignal): Promise<void> {
   let timer: NodeJS.Timeout | null = null;
   let failed: (error: unknown) => void = () => {};
@@ -64,7 +66,7 @@ async function follow(here: Surroundings, rouse: RouseClient, view: View, signal
       const fleet = await rouse.fleet();
       if (!signal.aborted) view.show(fleet);
     } catch (error) {
-      // A connection that broke is taken up again, and then everybody is asked for anew.
+      // After a lost connection is back, all agents are asked for anew.
       if (!(error instanceof Fault && error.retryable)) failed(error);
     } finally {
       timer = null;
@@ -97,7 +99,7 @@ async function follow(here: Surroundings, rouse: RouseClient, view: View, signal
   if (timer !== null) clearTimeout(timer);
 }
 
-/** One picture that stays where it is. Ages go on by themselves. */
+/** Draws one picture that stays in place. Its ages are updated every second. */
 function drawInPlace(here: Surroundings, plan: PsPlan): View {
   const { stdout } = process;
   const screen = holdScreen(stdout);
@@ -135,7 +137,7 @@ const staleLine = (since: EpochMs, now: EpochMs): Line => [
   ` for ${lasting(new Date(since).toISOString(), now)}: the connection to Rouse was lost; trying again`,
 ];
 
-/** In a pipe: a block, or a line of JSON, for each change of what is shown. That time passes is none. */
+/** Prints, in a pipe, a block or a line of JSON for each change of what is shown. Passing time is no change. */
 function printChanges(here: Surroundings, plan: PsPlan, json: boolean): View {
   let last = "";
   let isStale = false;
@@ -158,24 +160,30 @@ function printChanges(here: Surroundings, plan: PsPlan, json: boolean): View {
   };
 }
 
-/** Another screen without a cursor, on which long rows are cut and not continued; and back. */
+/** Switches to the alternate screen, without a cursor and without wrapping of long rows, and back. */
 const enter = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 const leave = "\x1b[?7h\x1b[?25h\x1b[?1049l";
-/** Terminals that know these draw a frame at once; the others take no notice. */
+/** Terminals that know these sequences draw a frame at once; others ignore them. */
 const beginFrame = "\x1b[?2026h\x1b[H";
 const endFrame = "\x1b[?2026l";
-/** What was in a row, or in it and all below. Before the row is written: behind a full one the cursor stands on its last character. */
+/**
+ * Clear a row, or a row and all below. They come before the row is written: after a full row the cursor stands on its
+ * last character.
+ */
 const clearRow = "\x1b[K";
 const clearRest = "\x1b[J";
 
 export interface HeldScreen {
   /** Draws over what was there; nothing is written when nothing has changed. */
   draw(rows: readonly string[]): void;
-  /** Gives the terminal back as it was. Twice is fine. */
+  /** Restores the terminal. Calling it twice is fine. */
   release(): void;
 }
 
-/** The whole terminal for a picture that stays where it is. It is given back however this process ends, unless it is killed. */
+/**
+ * Takes the whole terminal for a picture that stays in place. The terminal is restored however this process ends,
+ * unless it is killed.
+ */
 export function holdScreen(stdout: Pick<NodeJS.WriteStream, "write" | "rows">): HeldScreen {
   let drawn = "";
   let released = false;
@@ -200,7 +208,7 @@ export function holdScreen(stdout: Pick<NodeJS.WriteStream, "write" | "rows">): 
   };
 }
 
-/** What has no room is counted, so that nobody takes the last row for the last agent. */
+/** Counts the rows that have no room, so that nobody takes the last row for the last agent. */
 export function fit(rows: readonly string[], height: number): readonly string[] {
   if (rows.length <= height) return rows;
   const left = rows.length - height + 1;

@@ -20,12 +20,15 @@ export const addDemo: AddCommand = (program, here, finish) => {
     });
 };
 
-/** Ctrl-C, a closed window, `| head`: also when it comes twice, everything that was started is ended first. */
+/**
+ * Resolves when the demo should end: Ctrl-C, a closed window, `| head`. Also when that comes twice, everything that was
+ * started is ended first.
+ */
 function untilUnwanted(): Promise<"interrupted"> {
   return new Promise((resolve) => {
     const end = (): void => resolve("interrupted");
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, end);
-    // Other commands leave at once when nobody reads them.
+    // Other commands end at once when nobody reads their output.
     process.stdout.removeAllListeners("error").on("error", end);
   });
 }

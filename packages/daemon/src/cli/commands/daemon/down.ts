@@ -68,8 +68,8 @@ async function tellNotRunning(here: Surroundings, { json }: DownOptions, held: H
 }
 
 /**
- * A process number alone may be somebody else's by now. Where the kernel does not tell when a process began, an answer at
- * the daemon's address has to do.
+ * A process number alone may be somebody else's by now. Where the kernel does not tell when a process began, an answer
+ * at the daemon's address has to do.
  */
 async function refuseToGuess({ pid, startTicks, url }: DaemonFile): Promise<void> {
   if (startTicks !== null || (!isSupported() && (await answersAt(url)))) return;

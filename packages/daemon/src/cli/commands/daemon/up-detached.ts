@@ -15,7 +15,7 @@ import { drawFacts, type Fact } from "../../text/draw-table.ts";
 import { wrapLine } from "../../text/fit-text.ts";
 import { type Line, styled } from "../../text/styled-text.ts";
 
-/** What `rouse up` is told of the daemon to start; `undefined` where the person said nothing. */
+/** Options of `rouse up` about where to listen; `undefined` where the person gave none. */
 export interface ListenWishes {
   readonly port?: number;
   readonly host?: string;
@@ -32,7 +32,7 @@ export interface UpOptions extends ListenWishes {
   readonly startedBy: Starter;
 }
 
-/** `rouse up -d`: says where it listens and what to type next. */
+/** `rouse up -d`: starts a daemon, then says where it listens and what to type next. */
 export async function upDetached(here: Surroundings, options: UpOptions): Promise<number> {
   const outcome = await startForOwner(here, options);
   if (outcome.kind === "failed") return tellFailure(here, outcome);
@@ -46,7 +46,7 @@ export async function upDetached(here: Surroundings, options: UpOptions): Promis
   return exit.fine;
 }
 
-/** Starts one as `rouse up -d` does. One that an agent started would end with that agent. */
+/** Starts a daemon as `rouse up -d` does. A daemon that an agent started would end with that agent. */
 export function startForOwner(here: Surroundings, options: Omit<UpOptions, "startedBy"> = {}): Promise<StartOutcome> {
   refuseInsideAgent(here, "a Rouse that an agent starts would end with that agent: start it outside of agents");
   const port = choosePort(options.port, here.environment);
@@ -68,7 +68,7 @@ export function wordsOf(options: Words): string[] {
   return given.flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)]));
 }
 
-/** In its own words, and with its own exit code. */
+/** Repeats what a daemon that failed to start said, and returns its exit code. */
 export function tellFailure(here: Surroundings, { said, code }: Extract<StartOutcome, { kind: "failed" }>): number {
   const words = said.trim().replace(/^rouse: /, "");
   here.warn(words === "" ? "it ended before it answered, and said nothing" : words.replace(/\n {7}/g, "\n"));
@@ -129,18 +129,21 @@ function findDifferences(here: Surroundings, wishes: UpOptions, { url, log, aske
 
 type StartOutcome =
   | { readonly kind: "started" | "already-running"; readonly daemon: DaemonFile }
-  /** It ended before it was live: what it said, and with which code it ended. */
+  /** It ended before it answered: what it wrote to stderr, and its exit code. */
   | { readonly kind: "failed"; readonly said: string; readonly code: number };
 
-/** How a detached daemon ends that found another with its data folder; only whoever started it sees this code. */
+/**
+ * Exit code of a detached daemon that found another one on its data folder; only the process that started it sees this
+ * code.
+ */
 export const anotherHasTheFolder = 75;
 
-/** Resuming a hundred thousand agents takes seconds; on a busy machine, more of them. */
+/** How long a daemon may take to answer: resuming a hundred thousand agents takes seconds, on a busy machine more. */
 const patience = 60_000;
 const lookEvery = 50;
 const longest = 64 * 1024;
 
-/** `rouse up -d`: a daemon in a session of its own, once it answers. `words` are the options it is started with. */
+/** Starts a daemon in a session of its own and waits until it answers. `words` are the options it is started with. */
 async function startDetached(here: Surroundings, words: readonly string[]): Promise<StartOutcome> {
   const there = await findLive(here.home);
   if (there !== null) return { kind: "already-running", daemon: there };
@@ -161,11 +164,11 @@ async function startDetached(here: Surroundings, words: readonly string[]): Prom
 
 interface Launched {
   readonly pid: number | undefined;
-  /** With which code it ended, once it has. */
+  /** Its exit code once it has ended. */
   ended(): number | null;
 }
 
-/** In the same folder, so that relative names mean the same; whoever closes this terminal does not end it. */
+/** The daemon keeps our working folder, so that relative names mean the same, and does not end with our terminal. */
 function launch({ environment }: Surroundings, words: readonly string[], stderr: number): Launched {
   const { ROUSE_URL: _url, ROUSE_TOKEN: _token, ...env } = environment;
   let ended: number | null = null;
@@ -208,7 +211,10 @@ const tooSlow = (home: string, pid: number | undefined): Fault =>
     `process ${pid} was started, but does not answer after ${patience / 1000} s. It may still be on its way: \`rouse status\` tells, and so does ${logFileIn(home)}`,
   );
 
-/** One that somebody else started: of two that are started at the same moment, one has the folder and is soon live. */
+/**
+ * Waits for a daemon that somebody else started: of two that start at the same moment, one gets the folder and soon
+ * answers.
+ */
 export async function awaitDaemon(home: string, isHopeless = (): boolean => false): Promise<DaemonFile | null> {
   const giveUpAt = performance.now() + patience / 4;
   for (;;) {
@@ -218,7 +224,7 @@ export async function awaitDaemon(home: string, isHopeless = (): boolean => fals
   }
 }
 
-/** One that left its file and answers. A file that is half of an older one's is replaced by whoever comes up. */
+/** The daemon that wrote daemon.json and answers. A damaged file counts as none: the next daemon replaces it. */
 async function findLive(home: string): Promise<DaemonFile | null> {
   const daemon = await findRunning(home).catch(() => null);
   return daemon !== null && (await answersAt(daemon.url)) ? daemon : null;

@@ -59,7 +59,7 @@ export const addUp =
       });
   };
 
-/** Where and with what a daemon listens: the same for `up` and for the service. */
+/** Adds the options about listening, which `up` and the service share. */
 export const addListenOptions = (command: Command): Command =>
   command
     .addOption(
@@ -100,7 +100,7 @@ async function upHere(here: Surroundings, up: Up, options: UpOptions, finish: (c
   }
 }
 
-/** The lock says that somebody has the folder, its file says who. */
+/** Names the other daemon: the lock shows only that the folder is taken, daemon.json by whom. */
 async function nameTheOther(home: string, fault: Fault): Promise<Fault> {
   const other = await findRunning(home).catch(() => null);
   if (other === null) return fault;

@@ -18,7 +18,7 @@ interface EventsOptions {
   readonly json?: true;
 }
 
-/** Like `tail -f`: some of the past, so that the reader knows where the present begins. */
+/** How many past events are shown first, as `tail -f` does. */
 const shownBeforeFollowing = 10;
 
 export const addEvents: AddCommand = (program, here) => {
@@ -47,11 +47,13 @@ export const addEvents: AddCommand = (program, here) => {
     });
 };
 
-/** No events of an agent that nobody ever heard of is a slip. An agent that was removed is still known by its events. */
+/**
+ * No events of an agent that nobody ever heard of is a slip. An agent that was removed is still known by its events.
+ */
 async function refuseUnknown(rouse: RouseClient, agentId: string): Promise<void> {
   if (agentId === fleetId || (await rouse.events({ agentId, limit: 1 })).length > 0) return;
   await rouse.getAgentHealth(agentId).catch((error: unknown) => {
-    // Whoever may not ask for it may still be told that there are no events.
+    // A token that may not ask for the agent is still told that there are no events.
     if (error instanceof Fault && error.code === "agent-unknown") throw error;
   });
 }
@@ -69,7 +71,7 @@ async function follow(here: Surroundings, rouse: RouseClient, options: EventsOpt
     ...filter,
     ...given({ after }),
     onInterrupted() {
-      // Said once, not at every attempt.
+      // This is said once, not at every attempt.
       if (!interruption) here.warn("the connection to Rouse was lost; trying again");
       interruption = true;
     },

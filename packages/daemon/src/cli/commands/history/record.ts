@@ -86,7 +86,7 @@ async function follow(
       lost = false;
     } catch (error) {
       if (!(error instanceof Fault && error.retryable)) throw error;
-      // Said once, not at every attempt.
+      // This is said once, not at every attempt.
       if (!lost) here.warn("the connection to Rouse was lost; trying again");
       lost = true;
     }

@@ -24,7 +24,7 @@ import type { Surroundings } from "../../surroundings.ts";
 
 export interface ReplayRequest extends PrintOptions {
   readonly files: readonly string[];
-  /** One to judge by, or two to compare; `undefined` is the user's own configuration. */
+  /** One policy to judge by, or two to compare; `undefined` is the user's own configuration. */
   readonly policies: readonly (string | undefined)[];
   readonly labels?: string;
   readonly report?: string;
@@ -68,7 +68,7 @@ async function findInput(here: Surroundings, { files, labels }: ReplayRequest, p
   if (labels === undefined) return { recordings: find(files), labels: null };
   const [labelled] = find([labels]);
   return {
-    // Whoever names *.jsonl names the labels as well.
+    // A pattern such as *.jsonl names the file with the labels as well.
     recordings: find(files).filter(({ identity }) => identity !== labelled?.identity),
     labels: labelled === undefined ? new Map() : await readLabels(labelled, problems),
   };

@@ -103,7 +103,7 @@ const addRestore =
       });
   };
 
-/** Ids are long: whoever looks at a list names the task and the number instead. */
+/** Finds a checkpoint by its id, or by TASK/NUMBER because ids are long. */
 async function findNamed(rouse: CheckpointCalls, name: string): Promise<CheckpointWithState> {
   const [, taskId, number] = /^(.+)\/(\d{1,15})$/.exec(name) ?? [];
   if (taskId === undefined) return rouse.checkpoint(name);
@@ -134,7 +134,7 @@ async function restoreCheckpoint(
 const besideOf = ({ folder }: WorkspaceSnapshot, { number }: CheckpointWithState): string =>
   join(dirname(folder), `${basename(folder)}-checkpoint-${number}`);
 
-/** What an agent knew is nobody else's business: only its owner may read the file. */
+/** Writes a checkpoint's state to a file that only its owner may read. */
 function writeState(here: Surroundings, { state }: CheckpointWithState, { to }: RestoreOptions): string {
   if (to === undefined)
     throw new Fault(

@@ -105,7 +105,7 @@ interface AuditPage {
 }
 
 /** A whole audit trail: every line, its ends, and what it is checked by. */
-export interface WholeTrail extends AuditEnds {
+interface WholeTrail extends AuditEnds {
   readonly lines: readonly unknown[];
   /** PEM. */
   readonly publicKey: string;

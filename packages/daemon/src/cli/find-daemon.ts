@@ -75,10 +75,8 @@ export async function readDaemonFile(home: string): Promise<DaemonFile | null> {
   const parsed = parse(text) as Partial<DaemonFile> | null;
   const { pid, startTicks, url, startedAt, version, startedBy, log, asked, preset, sources } = parsed ?? {};
   if (typeof url !== "string" || !Number.isInteger(pid)) {
-    throw new Fault(
-      "daemon-unreachable",
-      `${file} is not what a running Rouse writes; start it again with \`rouse up\``,
-    );
+    const message = `${file} is not what a running Rouse writes; start it again with \`rouse up\``;
+    throw new Fault("daemon-unreachable", message);
   }
   return {
     pid: Number(pid),
@@ -105,10 +103,8 @@ async function readToken(home: string): Promise<string> {
 function refuseInTheClear(url: string): void {
   const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: "", hostname: "" };
   if (protocol !== "http:" || /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)) return;
-  throw new Fault(
-    "tls-required",
-    "refusing to send the token over the network in the clear; use an https:// address or a tunnel",
-  );
+  const message = "refusing to send the token over the network in the clear; use an https:// address or a tunnel";
+  throw new Fault("tls-required", message);
 }
 
 async function readIfThere(file: string): Promise<string | null> {

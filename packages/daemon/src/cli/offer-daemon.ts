@@ -9,7 +9,7 @@ export interface DaemonWish {
   readonly json?: true;
 }
 
-export type Offered =
+type Offered =
   /** A daemon runs by now. */
   | { readonly kind: "started" }
   | { readonly kind: "none" }

@@ -46,7 +46,7 @@ export interface Surface {
   readonly rows: number;
 }
 
-export interface PreparedAgent {
+interface PreparedAgent {
   readonly spec: Spec;
   readonly home: string;
   /** The settings of this agent, by the configuration found here. */
@@ -196,7 +196,7 @@ function definedOnly(environment: NodeJS.ProcessEnv): Record<string, string> {
 const patience = 2000;
 const lookEvery = 50;
 
-export interface DaemonAnswer {
+interface DaemonAnswer {
   /** `null` when none is running. */
   readonly url: string | null;
   /** The newest incarnation of that name that the monitor knows. */
@@ -207,7 +207,7 @@ export interface DaemonAnswer {
  * Asks whether a monitor runs, and what it knows of an agent of this name. Throws when an agent that Rouse did not
  * start sends heartbeats under it.
  */
-export async function askDaemon(here: Surroundings, agentId: string): Promise<DaemonAnswer> {
+async function askDaemon(here: Surroundings, agentId: string): Promise<DaemonAnswer> {
   try {
     const address = await findDaemon(withoutAgentToken(here));
     const agent = await connectRouse({ ...address, timeout: patience })

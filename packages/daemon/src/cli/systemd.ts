@@ -6,7 +6,7 @@ import { Fault } from "@rouse/contract";
 
 export const unitName = "rouse.service";
 
-export interface SystemctlEnd {
+interface SystemctlEnd {
   readonly ok: boolean;
   /** What it printed to stdout and stderr, without the last newline. */
   readonly said: string;
@@ -31,7 +31,7 @@ export const hasUserSystemd = (environment: NodeJS.ProcessEnv): boolean =>
 /** Whether this user's services go on after the last logout. */
 export const lingers = (): boolean => existsSync(join("/var/lib/systemd/linger", userInfo().username));
 
-export interface ServicePlan {
+interface ServicePlan {
   /** The Node that runs it, and the program: whole paths. */
   readonly node: string;
   readonly program: string;

@@ -6,7 +6,7 @@ import inject from "light-my-request";
 import { createMcpServer } from "./create-mcp-server.ts";
 
 /** Who called a tool. What the tool asks for is asked with the caller's token again. */
-export interface HttpCaller {
+interface HttpCaller {
   readonly token: string;
   /** The host name that the caller used for us. */
   readonly host: string;
@@ -50,7 +50,7 @@ export function serveMcpOverHttp(door: RequestListener, now: () => EpochMs): Mcp
  * A `fetch` that calls our own server without a connection. What a tool asks for passes the same guard with the
  * caller's token, as if the caller had asked for it.
  */
-export function askOwnDoor(door: RequestListener, host: string): typeof globalThis.fetch {
+function askOwnDoor(door: RequestListener, host: string): typeof globalThis.fetch {
   return async (input, init) => {
     const { pathname, search } = new URL(String(input));
     const { method = "GET", headers, body } = init ?? {};

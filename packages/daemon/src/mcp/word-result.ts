@@ -2,7 +2,7 @@ import { Fault, printable } from "@rouse/contract";
 import { writeJson } from "../cli/surroundings.ts";
 
 /** One tool's answer, as the protocol wants it. */
-export interface Worded {
+interface Worded {
   readonly content: { readonly type: "text"; readonly text: string }[];
   readonly isError?: true;
   // The protocol's own type is open.

@@ -9,7 +9,7 @@ export function checkNode(version: string): Check {
   return fail("node", `${version} is too old`, "install Node 20.19 or newer");
 }
 
-export interface Clocks {
+interface Clocks {
   /** Both count from the start of the machine; only `boot` also counts while it sleeps. */
   readonly boot: number;
   readonly mono: number;

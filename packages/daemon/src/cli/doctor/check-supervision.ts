@@ -79,7 +79,7 @@ async function whyLost(home: string, file: HolderFile): Promise<HolderLoss | nul
   }
 }
 
-export function judgeLoss(because: HolderLoss, agents: readonly string[]): Check {
+function judgeLoss(because: HolderLoss, agents: readonly string[]): Check {
   const [text, advice] = inWords[because];
   const names = agents.join(" ");
   return fail("held agents", `${agents.join(", ")}: ${text}`, advice.replace("AGENT", names));

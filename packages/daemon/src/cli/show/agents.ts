@@ -39,7 +39,7 @@ const psColumns: readonly Column[] = [
   { title: "NODE", least: 5, drops: 2 },
 ];
 
-export interface PsView {
+interface PsView {
   /** Also shows agents that are over and need nobody. */
   readonly all: boolean;
   /** Only some agents were asked for. */
@@ -125,7 +125,7 @@ export const limitInTheWay = ({ over, limit, terminal }: AgentHealth): AgentHeal
   over || (terminal?.exit != null && terminal.foreground) ? null : limit;
 
 /** The newest of its last heartbeat, its last output and what its program reported last. */
-export function lastHeard({ lastHeartbeat, terminal }: AgentHealth): string | null {
+function lastHeard({ lastHeartbeat, terminal }: AgentHealth): string | null {
   const heard = [lastHeartbeat, terminal?.lastOutput, terminal?.lastTold].filter((at) => at != null);
   return heard.sort().at(-1) ?? null;
 }

@@ -13,7 +13,7 @@ export interface OutputPrinter {
   flush(): void;
 }
 
-export interface PrinterOptions {
+interface PrinterOptions {
   readonly style: OutputStyle | "raw";
   readonly from: number;
   /** How many of the last lines are wanted until `release`; `null` for all. */
@@ -43,14 +43,10 @@ export function createOutputPrinter(options: PrinterOptions): OutputPrinter {
   };
 }
 
-interface Printing {
-  print(bytes: Buffer, offset: number): void;
-  release(): void;
-  flush(): void;
-}
-
-function printLines({ lines: wanted, timeAt, write }: PrinterOptions, style: OutputStyle): Printing {
+function printLines({ lines: wanted, timeAt, write }: PrinterOptions, style: OutputStyle) {
   const cleaner = createCleaner();
+  const last = wanted ?? 0;
+  const lastLines = (lines: CleanLine[]): CleanLine[] => lines.slice(Math.max(0, lines.length - last));
   let held: CleanLine[] | null = wanted === null ? null : [];
 
   const show = (lines: readonly CleanLine[]) => {
@@ -60,29 +56,23 @@ function printLines({ lines: wanted, timeAt, write }: PrinterOptions, style: Out
     if (held === null) return show(lines);
     for (const line of lines) held.push(line);
     // The list is cut only now and then: cutting it at every line would take longer than reading.
-    if (held.length > 2 * lastOf(wanted) + 1000) held = lastLines(held, wanted);
+    if (held.length > 2 * last + 1000) held = lastLines(held);
   };
   return {
-    print: (bytes, offset) => take(cleaner.push(bytes, offset)),
+    print: (bytes: Buffer, offset: number) => take(cleaner.push(bytes, offset)),
     flush: () => take(cleaner.end()),
     release() {
-      const last = lastLines(held ?? [], wanted);
+      const lines = lastLines(held ?? []);
       held = null;
-      show(last);
+      show(lines);
     },
   };
 }
 
-const lastOf = (wanted: number | null): number => wanted ?? 0;
-
-function lastLines(lines: CleanLine[], wanted: number | null): CleanLine[] {
-  return lines.slice(Math.max(0, lines.length - lastOf(wanted)));
-}
-
-function printRaw({ lines: wanted, write }: PrinterOptions): Printing {
+function printRaw({ lines: wanted, write }: PrinterOptions) {
   let held: Buffer[] | null = wanted === null ? null : [];
   return {
-    print(bytes) {
+    print(bytes: Buffer) {
       if (held === null) write(bytes);
       else held.push(bytes);
     },
@@ -90,7 +80,7 @@ function printRaw({ lines: wanted, write }: PrinterOptions): Printing {
     release() {
       const bytes = Buffer.concat(held ?? []);
       held = null;
-      const last = bytes.subarray(startOfLast(bytes, lastOf(wanted)));
+      const last = bytes.subarray(startOfLast(bytes, wanted ?? 0));
       if (last.length > 0) write(last);
     },
   };
@@ -109,10 +99,10 @@ function startOfLast(bytes: Buffer, count: number): number {
   return 0;
 }
 
-export type OutputStyle = "plain" | "timestamps" | "json";
+type OutputStyle = "plain" | "timestamps" | "json";
 
 /** One line of an agent's output. `at` is `null` when it is not known any more when it was written. */
-export function showOutputLine({ text, offset }: CleanLine, at: EpochMs | null, style: OutputStyle): string {
+function showOutputLine({ text, offset }: CleanLine, at: EpochMs | null, style: OutputStyle): string {
   switch (style) {
     case "plain":
       return `${text}\n`;
@@ -125,7 +115,7 @@ export function showOutputLine({ text, offset }: CleanLine, at: EpochMs | null, 
 
 const unknownWidth = "2026-02-05T10:30:07.123Z".length;
 
-export const describeLoss = (bytes: number): string =>
+const describeLoss = (bytes: number): string =>
   `${bytes.toLocaleString("en")} bytes of output are missing here: they were not kept, or newer output took their place`;
 
 export function describeEnd(agentId: string, exit: ExitStatus | null): string {

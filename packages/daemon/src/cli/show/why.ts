@@ -139,7 +139,7 @@ const explanation =
   "The same letter is the same again; A~ is A but for numbers, ids and times. Steps marked * are the evidence.";
 
 /** The last steps side by side, when something in them repeats. */
-export function showSteps(steps: readonly StepReport[], width: number): Line[] {
+function showSteps(steps: readonly StepReport[], width: number): Line[] {
   if (!steps.some(({ evidence }) => evidence)) return [];
   const columns = [
     { title: "" },
@@ -171,7 +171,7 @@ const row = ({ event, tool, args, result, failed, evidence }: StepReport) => [
 const worthSaying = 120;
 
 /** "quiet for 20 min; not enough to act; I would ask at 2026-02-05T10:30:07Z (in 12 min)". */
-export function describeOutlook({ outlook, agent }: WhyReport, now: EpochMs): Line[] {
+function describeOutlook({ outlook, agent }: WhyReport, now: EpochMs): Line[] {
   const { quietSeconds, evidence, enough, next } = outlook;
   if (agent.activity.kind === "FINISHED" || agent.terminal?.exit != null) return [];
   const quiet =
@@ -208,7 +208,7 @@ const names: Readonly<Record<EyeReport["eye"], string>> = {
 };
 
 /** What each eye showed; eyes that could not look stand at the end. */
-export function describeEyes(eyes: readonly EyeReport[], now: EpochMs): Line[] {
+function describeEyes(eyes: readonly EyeReport[], now: EpochMs): Line[] {
   const looked = eyes.filter(({ says }) => says !== "unseen").map((eye) => [`${names[eye.eye]}: ${saysOf(eye, now)}`]);
   const unseen = eyes.filter(({ says }) => says === "unseen").map(({ eye }) => names[eye]);
   return unseen.length === 0 ? looked : [...looked, [`could not be looked at: ${unseen.join(", ")}`]];

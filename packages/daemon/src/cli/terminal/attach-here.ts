@@ -2,7 +2,7 @@ import type { DurationMs, ExitStatus } from "@rouse/contract";
 import { calmDown, enterRawMode, leaveFullScreen, pourInto } from "@rouse/holder";
 import { connectHolder, type Door } from "../../holders/connect-holder.ts";
 
-export type AttachEnding =
+type AttachEnding =
   | { readonly kind: "left" }
   | { readonly kind: "ended"; readonly exit: ExitStatus }
   | { readonly kind: "refused"; readonly problem: string }
@@ -80,19 +80,13 @@ export async function attachHere(door: Door, { readFor }: { readonly readFor: Du
 const prefix = 0x1d;
 const leave = "d".charCodeAt(0);
 
-interface Typed {
-  /** What goes to the agent. */
-  readonly forAgent: Buffer;
-  readonly leaves: boolean;
-}
-
 /**
  * Separates our keys from the agent's: Ctrl-] d leaves, Ctrl-] Ctrl-] sends one Ctrl-] to the agent, Ctrl-] and any
  * other key both go to the agent.
  */
-function createLeaveKey(): (bytes: Buffer) => Typed {
+function createLeaveKey() {
   let pending = false;
-  return (bytes) => {
+  return (bytes: Buffer) => {
     const kept: number[] = [];
     for (const byte of bytes) {
       if (!pending) {

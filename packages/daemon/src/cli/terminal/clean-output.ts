@@ -15,7 +15,7 @@ export interface CleanLine {
  * Makes safe plain lines of what a program wrote to its terminal: nothing that comes out moves a cursor, changes a
  * title or answers a question. What was overwritten on a line is gone, as it is on the screen.
  */
-export interface Cleaner {
+interface Cleaner {
   /** `offset` is that of the first byte, when the chunk does not follow the last one. */
   push(chunk: Buffer, offset?: number): CleanLine[];
   /** Gives the unfinished line as it stands. */
@@ -122,19 +122,7 @@ export const longestLine = 16 * 1024;
  * One line of a terminal as it is written, erased and started over. Its length is bounded, and so is the time per
  * character.
  */
-export interface TextLine {
-  isEmpty(): boolean;
-  isFull(): boolean;
-  /** Offset of the first byte of the line. */
-  offset(): number;
-  add(codePoint: number, offset: number): void;
-  eraseLast(): void;
-  clear(): void;
-  /** With nothing in it that a terminal would act on, except tabs. */
-  text(): string;
-}
-
-export function createTextLine(): TextLine {
+function createTextLine() {
   const units = new Uint16Array(longestLine + 1);
   const bytes = Buffer.from(units.buffer);
   let length = 0;
@@ -143,10 +131,11 @@ export function createTextLine(): TextLine {
   let begin = 0;
 
   return {
-    isEmpty: () => length === 0,
-    isFull: () => length >= longestLine,
-    offset: () => begin,
-    add(codePoint, offset) {
+    isEmpty: (): boolean => length === 0,
+    isFull: (): boolean => length >= longestLine,
+    /** Offset of the first byte of the line. */
+    offset: (): number => begin,
+    add(codePoint: number, offset: number): void {
       if (length === 0) {
         begin = offset;
         harmless = true;
@@ -155,15 +144,16 @@ export function createTextLine(): TextLine {
       put(0xd800 + ((codePoint - 0x10000) >> 10));
       put(0xdc00 + ((codePoint - 0x10000) & 0x3ff));
     },
-    eraseLast() {
+    eraseLast(): void {
       if (length === 0) return;
       const last = units[length - 1] as number;
       length -= last >= 0xdc00 && last <= 0xdfff ? 2 : 1;
     },
-    clear() {
+    clear(): void {
       length = 0;
     },
-    text() {
+    /** The line with nothing in it that a terminal would act on, except tabs. */
+    text(): string {
       const raw = bytes.toString("utf16le", 0, 2 * length);
       if (harmless) return raw;
       return raw

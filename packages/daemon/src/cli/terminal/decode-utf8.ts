@@ -1,23 +1,16 @@
 const replacement = 0xfffd;
 
-export interface Utf8Decoder {
-  push(byte: number): void;
-  /** Whether the last byte was in the middle of a character. */
-  isInside(): boolean;
-  end(): void;
-}
-
 /**
  * Decodes UTF-8 byte by byte, so that chunks may end anywhere. Bytes that are not UTF-8 become U+FFFD as in browsers:
  * one for each longest beginning of a character.
  */
-export function createUtf8Decoder(take: (codePoint: number) => void): Utf8Decoder {
+export function createUtf8Decoder(take: (codePoint: number) => void) {
   let codePoint = 0;
   let missing = 0;
   let [lowest, highest] = [0x80, 0xbf];
 
   return {
-    push(byte) {
+    push(byte: number): void {
       if (missing === 0 && byte < 0x80) return take(byte);
       if (missing > 0) {
         if (byte >= lowest && byte <= highest) return goOn(byte);
@@ -26,8 +19,9 @@ export function createUtf8Decoder(take: (codePoint: number) => void): Utf8Decode
       }
       begin(byte);
     },
-    isInside: () => missing > 0,
-    end() {
+    /** Whether the last byte was in the middle of a character. */
+    isInside: (): boolean => missing > 0,
+    end(): void {
       if (missing > 0) take(replacement);
       missing = 0;
     },

@@ -9,15 +9,7 @@ export type Escape =
   | { readonly kind: "skip"; readonly columns: number };
 
 /** `null`: the sequence goes on. `"text"`: the sequence broke off, and this code point is text again. */
-export type EscapeStep = Escape | "text" | null;
-
-export interface EscapeReader {
-  /** Whether a sequence begins with this code point. */
-  begins(codePoint: number): boolean;
-  isInside(): boolean;
-  step(codePoint: number): EscapeStep;
-  reset(): void;
-}
+type EscapeStep = Escape | "text" | null;
 
 /** A longer sequence counts as text: an agent that never ends one must not silence itself for good. */
 const longestControl = 256;
@@ -29,7 +21,7 @@ const nothing: Escape = { kind: "nothing" };
 
 type State = "outside" | "escape" | "intermediate" | "control" | "command" | "string";
 
-export function createEscapeReader(): EscapeReader {
+export function createEscapeReader() {
   let state: State = "outside";
   let parameters = "";
   let length = 0;
@@ -44,10 +36,12 @@ export function createEscapeReader(): EscapeReader {
   };
 
   return {
-    begins: (codePoint) => codePoint === esc || (codePoint >= c1.dcs && introducedBy(codePoint) !== null),
-    isInside: () => state !== "outside",
+    /** Whether a sequence begins with this code point. */
+    begins: (codePoint: number): boolean =>
+      codePoint === esc || (codePoint >= c1.dcs && introducedBy(codePoint) !== null),
+    isInside: (): boolean => state !== "outside",
     reset: () => void enter("outside"),
-    step(codePoint) {
+    step(codePoint: number): EscapeStep {
       if (codePoint === esc) return enter("escape");
       const introduced = introducedBy(codePoint);
       if (introduced !== null) return enter(introduced);

@@ -12,7 +12,7 @@ export interface PsFilters {
   readonly needsMe?: true;
 }
 
-export interface Chosen {
+interface Chosen {
   /** Throws when no agent at all has a node, type or task of the name that was asked for. */
   choose(agents: readonly AgentHealth[]): readonly AgentHealth[];
   /** Agents that are over were asked for by their state. */

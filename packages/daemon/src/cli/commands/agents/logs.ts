@@ -135,7 +135,7 @@ const quietMs: DurationMs = seconds(2);
 const restWithin: DurationMs = seconds(2);
 
 /** Prints new output until the agent ends. `catchUp` prints what the files have and was not printed yet. */
-export async function followOutput(
+async function followOutput(
   here: Surroundings,
   agentId: string,
   printer: OutputPrinter,

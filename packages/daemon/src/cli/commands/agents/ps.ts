@@ -5,7 +5,7 @@ import { documentOf, type PsPlan, picture } from "../../show/agents.ts";
 import type { AddCommand } from "../add-command.ts";
 import type { PsFilters } from "./filter-agents.ts";
 
-export interface PsOptions extends PsFilters {
+interface PsOptions extends PsFilters {
   readonly all?: true;
   readonly watch?: true;
   readonly json?: true;

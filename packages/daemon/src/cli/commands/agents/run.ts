@@ -75,7 +75,7 @@ function asShellsDo(here: Surroundings, error: unknown): number {
 }
 
 /** The exit code as shells report it: after a signal, 128 and its number. */
-export function exitCodeOfProcess({ code, signal }: ExitStatus): number {
+function exitCodeOfProcess({ code, signal }: ExitStatus): number {
   if (signal === null) return code ?? 1;
   return 128 + (constants.signals[signal as NodeJS.Signals] ?? 0);
 }

@@ -173,20 +173,14 @@ const endFrame = "\x1b[?2026l";
 const clearRow = "\x1b[K";
 const clearRest = "\x1b[J";
 
-export interface HeldScreen {
-  /** Draws over what was there; nothing is written when nothing has changed. */
-  draw(rows: readonly string[]): void;
-  /** Restores the terminal. Calling it twice is fine. */
-  release(): void;
-}
-
 /**
  * Takes the whole terminal for a picture that stays in place. The terminal is restored however this process ends,
  * unless it is killed.
  */
-export function holdScreen(stdout: Pick<NodeJS.WriteStream, "write" | "rows">): HeldScreen {
+export function holdScreen(stdout: Pick<NodeJS.WriteStream, "write" | "rows">) {
   let drawn = "";
   let released = false;
+  /** Restores the terminal. Calling it twice is fine. */
   const release = (): void => {
     if (released) return;
     released = true;
@@ -196,7 +190,8 @@ export function holdScreen(stdout: Pick<NodeJS.WriteStream, "write" | "rows">): 
   process.on("exit", release);
   stdout.write(enter);
   return {
-    draw(rows) {
+    /** Draws over what was there; nothing is written when nothing has changed. */
+    draw(rows: readonly string[]): void {
       const shown = fit(rows, stdout.rows || 24);
       const last = shown.length - 1;
       const frame = shown.map((row, index) => `${index === last ? clearRest : clearRow}${row}`).join("\r\n");

@@ -162,14 +162,8 @@ async function startDetached(here: Surroundings, words: readonly string[]): Prom
   }
 }
 
-interface Launched {
-  readonly pid: number | undefined;
-  /** Its exit code once it has ended. */
-  ended(): number | null;
-}
-
 /** The daemon keeps our working folder, so that relative names mean the same, and does not end with our terminal. */
-function launch({ environment }: Surroundings, words: readonly string[], stderr: number): Launched {
+function launch({ environment }: Surroundings, words: readonly string[], stderr: number) {
   const { ROUSE_URL: _url, ROUSE_TOKEN: _token, ...env } = environment;
   let ended: number | null = null;
   const child = spawn(process.execPath, [process.argv[1] ?? "", "up", "--started-by", "detached", ...words], {
@@ -186,14 +180,14 @@ function launch({ environment }: Surroundings, words: readonly string[], stderr:
     ended = code ?? exit.wrong;
   });
   child.unref();
-  return { pid: child.pid, ended: () => ended };
+  return { pid: child.pid, ended: (): number | null => ended };
 }
 
 type Awaited =
   | { readonly kind: "started"; readonly daemon: DaemonFile }
   | { readonly kind: "ended"; readonly code: number };
 
-async function awaitLive(home: string, { pid, ended }: Launched): Promise<Awaited> {
+async function awaitLive(home: string, { pid, ended }: ReturnType<typeof launch>): Promise<Awaited> {
   const giveUpAt = performance.now() + patience;
   for (;;) {
     const code = ended();

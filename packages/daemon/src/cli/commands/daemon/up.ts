@@ -16,6 +16,8 @@ const megabyte = 1_000_000;
 const defaultLogSize = 10 * megabyte;
 const defaultLogKeep = 5;
 
+const portHelp = `on which port to listen; 0 for any (default: $ROUSE_PORT or ${defaultPort})`;
+
 const afterword = `
 Data, token and config.yaml are kept in $ROUSE_HOME (~/.rouse). Beyond this
 machine it listens only with TLS. SIGHUP reads the configuration again; a bad
@@ -32,14 +34,8 @@ export const addUp =
       program.command("up").description("start watching, in the foreground or with -d in the background"),
     )
       .option("-d, --detach", "in the background; comes back when it is live")
-      .addOption(
-        new Option("--log-max-size <size>", "with -d: begin a new log at this size (default: 10MB)").argParser(
-          readSize,
-        ),
-      )
-      .addOption(
-        new Option("--log-keep <n>", "with -d: how many older logs to keep (default: 5)").argParser(readWhole(1, 100)),
-      )
+      .option("--log-max-size <size>", "with -d: begin a new log at this size (default: 10MB)", readSize)
+      .option("--log-keep <n>", "with -d: how many older logs to keep (default: 5)", readWhole(1, 100))
       .option("--json", "with -d: print one JSON document")
       .addOption(
         new Option("--started-by <whom>")
@@ -62,11 +58,7 @@ export const addUp =
 /** Adds the options about listening, which `up` and the service share. */
 export const addListenOptions = (command: Command): Command =>
   command
-    .addOption(
-      new Option("--port <n>", `on which port to listen; 0 for any (default: $ROUSE_PORT or ${defaultPort})`).argParser(
-        readWhole(0, 65_535),
-      ),
-    )
+    .option("--port <n>", portHelp, readWhole(0, 65_535))
     .option("--host <address>", `on which address (default: ${defaultHost})`)
     .option("--config <file>", "instead of config.yaml in $ROUSE_HOME")
     .option("--tls-cert <file>", "certificate, PEM")
@@ -114,7 +106,7 @@ async function nameTheOther(home: string, fault: Fault): Promise<Fault> {
 const smallestLog = 1000;
 
 /** "10MB", "500kB", "1 GB": powers of ten, as disks are sold. */
-export function readSize(text: string): number {
+function readSize(text: string): number {
   const [, amount = "", unit = ""] = /^(\d{1,9})\s*([kMG]?)B?$/i.exec(text) ?? [];
   const power = { "": 1, k: 1000, m: megabyte, g: 1000 * megabyte }[unit.toLowerCase()] ?? Number.NaN;
   const size = amount === "" ? Number.NaN : Number(amount) * power;

@@ -22,7 +22,7 @@ import {
 } from "../../show/replay.ts";
 import type { Surroundings } from "../../surroundings.ts";
 
-export interface ReplayRequest extends PrintOptions {
+interface ReplayRequest extends PrintOptions {
   readonly files: readonly string[];
   /** One policy to judge by, or two to compare; `undefined` is the user's own configuration. */
   readonly policies: readonly (string | undefined)[];
@@ -92,14 +92,14 @@ function save(here: Surroundings, file: string, page: string): boolean {
 
 type Labels = ReadonlyMap<string, Label> | null;
 
-export interface PrintOptions {
+interface PrintOptions {
   readonly all?: true;
   readonly json?: true;
 }
 
-export const firstOf = (runs: readonly JudgedRun[]): Replayed[] => runs.flatMap(({ judged }) => judged.slice(0, 1));
+const firstOf = (runs: readonly JudgedRun[]): Replayed[] => runs.flatMap(({ judged }) => judged.slice(0, 1));
 
-export function showOutcome(
+function showOutcome(
   here: Surroundings,
   runs: readonly JudgedRun[],
   labels: Labels,
@@ -117,7 +117,7 @@ export function showOutcome(
   here.warn(sumUp(judged));
 }
 
-export function showCompared(
+function showCompared(
   here: Surroundings,
   runs: readonly JudgedRun[],
   labels: Labels,

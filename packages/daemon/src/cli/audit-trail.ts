@@ -6,7 +6,7 @@ import { readPlace } from "../audit/audit-trail.ts";
 import type { AuditEnds } from "../audit/check-seals.ts";
 import type { AnchorReading } from "../audit/compare-anchors.ts";
 import { nameAnchor, readAnchor } from "../config/read-anchor.ts";
-import { type AnchorPlace, noAnchors, type OpenAnchor } from "../ports/anchors.ts";
+import { noAnchors, type OpenAnchor } from "../ports/anchors.ts";
 import type { StoredTrail } from "../ports/store.ts";
 import { type DaemonAddress, findDaemon } from "./find-daemon.ts";
 import { type Surroundings, writeJson } from "./surroundings.ts";
@@ -51,32 +51,29 @@ async function readFolder(here: Surroundings, hands: AuditHands): Promise<WholeT
   };
 }
 
-async function configuredAnchors({ home, workingFolder, environment }: Surroundings): Promise<readonly string[]> {
+async function configuredAnchors(here: Surroundings): Promise<readonly string[]> {
   const [{ loadConfig }, { requireConfig }] = await Promise.all([
     import("../config/load-config.ts"),
     import("../config/read-config.ts"),
   ]);
-  return requireConfig(await loadConfig({ home, workingFolder, environment })).settings.audit.anchor;
+  return requireConfig(await loadConfig(here)).settings.audit.anchor;
 }
 
-interface AnchorsToRead {
-  /** As the configuration names them. */
-  readonly configured: readonly string[];
-  /** As the command line does: relative to the working folder. */
-  readonly given: readonly string[];
-}
-
-/** An anchor that cannot be read is reported as such: nobody should think that it agreed. */
+/**
+ * Reads the anchors of the configuration, and those named on the command line, relative to the working folder. An anchor
+ * that cannot be read is reported as such: nobody should think that it agreed.
+ */
 export async function readAnchors(
-  here: Surroundings,
-  { configured, given }: AnchorsToRead,
+  { home, workingFolder }: Surroundings,
+  configured: readonly string[],
+  named: readonly string[],
   openHands: OpenAuditHands,
 ): Promise<AnchorReading[]> {
-  if (configured.length + given.length === 0) return [];
+  if (configured.length + named.length === 0) return [];
   const hands = await openHands();
   return Promise.all([
-    ...configured.map((text) => readOne(text, here.home, here.home, hands)),
-    ...given.map((text) => readOne(text, here.workingFolder, here.home, hands)),
+    ...configured.map((text) => readOne(text, home, home, hands)),
+    ...named.map((text) => readOne(text, workingFolder, home, hands)),
   ]);
 }
 
@@ -85,7 +82,8 @@ const oneWay = "it takes seals and gives none back; save what was received to a 
 async function readOne(text: string, folder: string, home: string, hands: AuditHands): Promise<AnchorReading> {
   const place = readAnchor(text);
   if ("problem" in place) throw new Fault("bad-request", `${text} ${place.problem}`);
-  const about = { anchor: nameAnchor(text), isBeside: isBeside(place, folder, home) };
+  const isBeside = place.kind === "file" && dirname(resolve(folder, place.path)) === home;
+  const about = { anchor: nameAnchor(text), isBeside };
   try {
     const seals = (await hands.anchors(folder)(place)?.read()) ?? null;
     return { ...about, seals, problem: seals === null ? oneWay : null };
@@ -93,9 +91,6 @@ async function readOne(text: string, folder: string, home: string, hands: AuditH
     return { ...about, seals: null, problem: (error as Error).message };
   }
 }
-
-const isBeside = (place: AnchorPlace, folder: string, home: string): boolean =>
-  place.kind === "file" && dirname(resolve(folder, place.path)) === home;
 
 interface AuditPage {
   /** Only lines after this one, oldest first; without it the newest. */

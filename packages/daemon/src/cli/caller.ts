@@ -27,8 +27,5 @@ export function refuseInsideAgent(here: Surroundings, what: string): void {
   if (isInsideAgent(here)) throw new Fault("forbidden", `${what}, and the token here is an agent's`);
 }
 
-/**
- * Whether the command may go to the holders of this machine directly. A Rouse named by ROUSE_URL may have its holders
- * elsewhere, and what an agent may not order, it may not do by hand.
- */
+/** Whether the command may go to holders directly: those of ROUSE_URL are elsewhere, and an agent may not order. */
 export const isForOwnHolders = (here: Surroundings): boolean => !here.environment.ROUSE_URL && !isInsideAgent(here);

@@ -23,10 +23,7 @@ interface Hands {
   readonly openAuditHands?: OpenAuditHands | undefined;
 }
 
-/**
- * The commands in the order of the help. Each is loaded when it is called: loading all of them takes several times as
- * long as most of them work.
- */
+/** The commands in the order of the help. Each is loaded when it is called: loading all of them takes too long. */
 const commands: Readonly<Record<string, (hands: Hands) => Promise<AddCommand>>> = {
   up: async ({ up }) => (await import("./commands/daemon/up.ts")).addUp(up),
   down: async () => (await import("./commands/daemon/down.ts")).addDown,
@@ -74,10 +71,7 @@ const otherWords: Readonly<Record<string, string>> = {
   restart: "recover",
 };
 
-/**
- * Words that people try, and the command they want: the name that looks most like the word would often do something
- * else.
- */
+/** Words that people try, and the command they want. The most similar name would often do something else. */
 const wanted: Readonly<Record<string, string>> = {
   remove: "rm",
   delete: "rm",

@@ -64,10 +64,7 @@ function isThere(pid: number): boolean {
   }
 }
 
-/**
- * What a daemon wrote to daemon.json when it started; `null` when it removed the file at its end. Earlier versions
- * wrote less.
- */
+/** What a daemon wrote to daemon.json; `null` when it ended and removed the file. Earlier versions wrote less. */
 export async function readDaemonFile(home: string): Promise<DaemonFile | null> {
   const file = join(home, "daemon.json");
   const text = await readIfThere(file);

@@ -44,10 +44,7 @@ export function tellHeldAgents({ agents, left }: HeldAgents): string {
 const listNames = (names: readonly string[]): string =>
   `${names.slice(0, mostNamed).join(", ")}${names.length > mostNamed ? ", …" : ""}`;
 
-/**
- * The holder of an agent on this machine; `null` when the agent is over. An agent whose start failed has a folder, but
- * never had a holder.
- */
+/** An agent's holder on this machine; `null` when the agent is over, or failed to start and has only a folder. */
 export function findHolder(home: string, agentId: string): HolderFile | null {
   const file = readHolderFile(home, agentId);
   if (file !== null && isHolderAlive(file)) return file;

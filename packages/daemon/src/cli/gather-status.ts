@@ -23,10 +23,7 @@ export type Life = "ready" | "not-ready" | "refused" | "no-answer" | "not-runnin
 export interface StatusReport {
   readonly life: Life;
   readonly home: string;
-  /**
-   * What the daemon wrote down when it started, also of one that was killed; `null` with ROUSE_URL, and where there is
-   * none.
-   */
+  /** What the daemon wrote down when it started, also if it was killed; `null` with ROUSE_URL, or without one. */
   readonly daemon: DaemonFile | null;
   readonly url: string | null;
   /** The daemon's own report. */
@@ -101,8 +98,7 @@ function problemsOfDaemon(asked: SystemStatus | Fault, life: Life): Problem[] {
 }
 
 /**
- * Problems of the data folder, the disk and the configuration that a reload would read. Settings without effect are
- * left to `rouse doctor`.
+ * Problems of the data folder, the disk and the configuration. `rouse doctor` also warns of settings without effect.
  */
 async function checkPlace(here: Surroundings): Promise<Problem[]> {
   const [home, config] = await Promise.all([checkHome(here.home), checkConfig(here)]);

@@ -42,9 +42,7 @@ export async function offerDaemon(here: Surroundings, wish: DaemonWish): Promise
   return { kind: "started" };
 }
 
-/**
- * Without a terminal on all three, nobody sees the question, and the command would wait for an answer that never comes.
- */
+/** Only with a terminal on all three does somebody see the question and can answer it. */
 const canBeAsked = ({ json }: DaemonWish): boolean =>
   [process.stdin, process.stdout, process.stderr].every(({ isTTY }) => isTTY) && json === undefined;
 

@@ -30,7 +30,8 @@ export interface AgentWishes {
   readonly task?: string | undefined;
   readonly policy?: string | undefined;
   readonly cwd?: string | undefined;
-  readonly env?: readonly string[] | undefined;
+  /** Variables besides those of our own environment. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
   /** The owner's rule: stop the agent after so long without any sign of work. */
   readonly idleKill?: DurationMs | undefined;
   /** What follows when the agent ends; when not given, what is usual for such an agent. */
@@ -70,7 +71,8 @@ export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surf
   const own = config?.settingsFor({ agentId, agentType, taskId, policy }) ?? settings;
   const incarnation = Math.max(nextIncarnation(home, agentId), (daemon.incarnation ?? 0) + 1);
   const url = daemon.url ?? `http://127.0.0.1:${choosePort(undefined, here.environment) || defaultPort}`;
-  const base = { ...definedOnly(here.environment), ...readVariables(wishes.env ?? []) };
+  const defined = Object.entries(here.environment).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const base = { ...Object.fromEntries(defined), ...wishes.env };
   const program = chooseFamily(command);
   const spec: Spec = {
     agentId,
@@ -91,18 +93,10 @@ export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surf
     watch: { patterns: [...own.terminal.patterns], completionMarker: own.terminal.completion_marker },
     idleKillMs: wishes.idleKill ?? null,
     // An agent in a person's own terminal is started again by that person.
-    ...(surface.foreground
-      ? {}
-      : { restart: wishes.restart ?? usualRestartRule({ ...program, taskId, settings: own }) }),
+    ...(surface.foreground ? {} : { restart: wishes.restart ?? usualRestartRule(program.family, taskId, own) }),
   };
   findCommand(command[0] ?? "", spec.cwd, spec.env); // before anything else is said
   return { spec, home, settings: own, watched: daemon.url !== null };
-}
-
-interface Known {
-  readonly family: AgentFamily;
-  readonly taskId: string | null;
-  readonly settings: Settings;
 }
 
 /**
@@ -110,7 +104,7 @@ interface Known {
  * started again if it fails; any other command is run once, as a shell would. A policy that restarts agents for missed
  * beats has said that they are to be started again.
  */
-function usualRestartRule({ family, taskId, settings }: Known): RestartRule {
+function usualRestartRule(family: AgentFamily, taskId: string | null, settings: Settings): RestartRule {
   const isAgent = family !== "generic" || taskId !== null || settings.heartbeat.restart_on_missed_beats;
   return isAgent ? { when: "on-failure", max: null } : { when: "no" };
 }
@@ -126,7 +120,7 @@ function checkId(value: string, option: string): string {
 }
 
 /** Finds the first free name of `claude-1`, `claude-2`, …: no holder and no heartbeats under it. */
-async function findName(here: Surroundings, home: string, { command, not = [] }: AgentWishes): Promise<NamedAgent> {
+async function findName(here: Surroundings, home: string, { command, not = [] }: AgentWishes) {
   const { isHolderAlive, readHolderFile } = await import("../holders/read-holder-files.ts");
   const stem = stemOf(command[0] ?? "");
   for (let n = 1; ; n++) {
@@ -141,11 +135,6 @@ async function findName(here: Surroundings, home: string, { command, not = [] }:
   }
 }
 
-interface NamedAgent {
-  readonly agentId: string;
-  readonly daemon: DaemonAnswer;
-}
-
 function stemOf(command: string): string {
   const stem = basename(command)
     .replace(/[^A-Za-z0-9._-]/g, "")
@@ -154,15 +143,11 @@ function stemOf(command: string): string {
   return stem === "" || stem.startsWith("rouse.") ? "agent" : stem;
 }
 
-/**
- * Reads the settings. A configuration with mistakes is refused by the daemon; the agent still starts, with shipped
- * settings.
- */
+/** Reads the settings. With mistakes in the configuration the agent still starts, with shipped settings. */
 async function readSettings(here: Surroundings): Promise<{ config: SettingsBook | null; settings: Settings }> {
-  const { home, workingFolder, environment } = here;
   if (!isConfigured(here)) return { config: shippedConfig, settings: shippedConfig.settings };
   const { loadConfig } = await import("../config/load-config.ts");
-  const reading = await loadConfig({ configFile: undefined, home, workingFolder, environment }).catch(() => null);
+  const reading = await loadConfig(here).catch(() => null);
   if (reading?.ok) return { config: reading.config, settings: reading.config.settings };
   here.warn(
     "the configuration has mistakes (`rouse config check` lists them); the agent is read with the shipped settings",
@@ -176,43 +161,23 @@ function checkPolicy(config: SettingsBook | null, name: string): string {
   throw new Fault("bad-request", `--policy: there is no policy ${name}; there are ${names.join(", ")}`);
 }
 
-function readVariables(given: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    given.map((text) => {
-      const equals = text.indexOf("=");
-      if (equals < 1) throw new Fault("bad-request", "--env: write it as NAME=VALUE");
-      return [text.slice(0, equals), text.slice(equals + 1)];
-    }),
-  );
-}
-
-function definedOnly(environment: NodeJS.ProcessEnv): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
-}
-
 /** An agent must not wait for a monitor that hangs. */
 const patience = 2000;
 const lookEvery = 50;
 
-interface DaemonAnswer {
-  /** `null` when none is running. */
-  readonly url: string | null;
-  /** The newest incarnation of that name that the monitor knows. */
-  readonly incarnation: number | null;
-}
-
 /**
- * Asks whether a monitor runs, and what it knows of an agent of this name. Throws when an agent that Rouse did not
- * start sends heartbeats under it.
+ * Asks for the address of the monitor, and for the newest incarnation of this name that it knows; `null` when there is
+ * none. Throws when an agent that Rouse did not start sends heartbeats under the name.
  */
-async function askDaemon(here: Surroundings, agentId: string): Promise<DaemonAnswer> {
+async function askDaemon(here: Surroundings, agentId: string) {
   try {
     const address = await findDaemon(withoutAgentToken(here));
     const agent = await connectRouse({ ...address, timeout: patience })
       .getAgentHealth(agentId)
-      .catch(ifUnknown);
+      .catch((error: unknown) => {
+        if (error instanceof Fault && error.code === "agent-unknown") return null;
+        throw error;
+      });
     if (agent !== null && beatsByItself(agent))
       throw new Fault("name-taken", `${agentId} is an agent that sends heartbeats by itself; choose another --name`);
     return { url: address.url, incarnation: agent?.incarnation ?? null };
@@ -224,8 +189,7 @@ async function askDaemon(here: Surroundings, agentId: string): Promise<DaemonAns
 }
 
 /**
- * Waits until the monitor knows the agent, because a script may ask for it the next moment. After `patience` the
- * command goes on: the monitor finds the agent later.
+ * Waits until the monitor knows the agent, because a script may ask for it the next moment; not longer than `patience`.
  */
 export async function awaitKnown(here: Surroundings, agentId: string, incarnation: number): Promise<void> {
   const giveUpAt = performance.now() + patience;
@@ -245,11 +209,6 @@ const withoutAgentToken = (here: Surroundings): Pick<Surroundings, "environment"
   here.environment["ROUSE_AGENT_ID"] === undefined
     ? here
     : { home: here.home, environment: { ...here.environment, ROUSE_TOKEN: undefined, ROUSE_URL: undefined } };
-
-function ifUnknown(error: unknown): null {
-  if (error instanceof Fault && error.code === "agent-unknown") return null;
-  throw error;
-}
 
 const beatsByItself = ({ terminal, activity, state, lastHeartbeat }: AgentHealth): boolean =>
   terminal === null &&

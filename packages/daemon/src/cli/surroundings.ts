@@ -55,10 +55,7 @@ function currentFolder(): string {
   }
 }
 
-/**
- * Opens a file that only its owner may read: an audit trail or an agent's steps are nobody else's business. An existing
- * file is refused unless it may be overwritten.
- */
+/** Opens a file that only its owner may read. An existing file is refused unless it may be overwritten. */
 export function openPrivateFile(path: string, overwrites: boolean): number {
   try {
     const handle = openSync(path, overwrites ? "w" : "wx", 0o600);

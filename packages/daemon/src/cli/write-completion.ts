@@ -177,10 +177,7 @@ ${lines.join("\n")}
 `;
 }
 
-/**
- * Completes where the line has come to this command and no further. `below`: after its subcommands as well, as for
- * options.
- */
+/** Completes where the line has come to this command and no further; `below`: after its subcommands as well. */
 function fishLine({ path, names, commands }: CommandWords, what: string, below = false): string {
   if (path.length === 0) return `complete -c rouse -n __fish_use_subcommand ${what}`;
   const seen = [...path.slice(0, -1).map((word) => [word]), names].map(

@@ -8,10 +8,7 @@ import { createMcpServer } from "./create-mcp-server.ts";
 import { environmentInside } from "./environment-inside.ts";
 import type { Caller } from "./tools.ts";
 
-/**
- * Speaks MCP on stdin and stdout until stdin is closed. It also runs without a daemon, and each tool then answers that
- * none is running.
- */
+/** Speaks MCP on stdin and stdout until stdin is closed. Without a daemon each tool answers that none is running. */
 export async function serveOnStdio(here: Surroundings): Promise<void> {
   const handle = serveStdio(() => createMcpServer(() => callerIn(here)));
   await once(process.stdin, "close");

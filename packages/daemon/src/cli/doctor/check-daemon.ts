@@ -93,10 +93,7 @@ function tryToListen(port: number): Promise<string | null> {
 
 const listening = "0A";
 
-/**
- * Who listens on a TCP port, as "process 4711 (node)". `null` when it cannot be told: not Linux, or a process of
- * somebody else.
- */
+/** Who listens on a TCP port, as "process 4711 (node)"; `null` when not on Linux, or for another user's process. */
 export async function findListener(port: number): Promise<string | null> {
   const inodes = await socketsOn(port);
   if (inodes.size === 0) return null;

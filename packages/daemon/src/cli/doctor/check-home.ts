@@ -81,11 +81,9 @@ async function nearestThere(path: string): Promise<string> {
   return (await statIfThere(path)) === null ? nearestThere(join(path, "..")) : path;
 }
 
-type Places = Pick<Surroundings, "environment" | "home" | "workingFolder">;
-
-export async function checkConfig({ home, workingFolder, environment }: Places): Promise<Check[]> {
+export async function checkConfig(here: Surroundings): Promise<Check[]> {
   const name = "config";
-  const reading = await loadConfig({ home, workingFolder, environment });
+  const reading = await loadConfig(here);
   if (!reading.ok)
     return reading.problems.map((problem) =>
       fail(name, describeProblem(problem), "correct it; `rouse config check` shows whether it is right"),

@@ -44,10 +44,7 @@ interface PsView {
   readonly all: boolean;
   /** Only some agents were asked for. */
   readonly filtered: boolean;
-  /**
-   * The picture stays on the screen and is drawn anew after events. Beats are no events, so it cannot tell when an
-   * agent was last heard.
-   */
+  /** Drawn anew after events, and beats are none: so it shows since when a state lasts, not who was heard. */
   readonly watching?: boolean;
 }
 
@@ -57,11 +54,8 @@ const wholeFleet: PsView = { all: false, filtered: false };
 export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: number, view = wholeFleet): Line[] {
   const hidden = view.all ? [] : agents.filter(isDoneWith);
   const shown = agents.filter((agent) => !hidden.includes(agent));
-  const footer = wrapLine(hiddenNote(hidden), width, 0);
-  if (shown.length === 0)
-    return [[whyEmpty(agents, view)], ...(hidden.length === 0 ? [] : footer)].flatMap((line) =>
-      wrapLine(line, width, 0),
-    );
+  const footer = hidden.length === 0 ? [] : wrapLine(hiddenNote(hidden), width, 0);
+  if (shown.length === 0) return [...wrapLine([whyEmpty(agents, view)], width, 0), ...footer];
   const rows = shown
     .toSorted(compareNames)
     .map((agent) => [
@@ -74,7 +68,7 @@ export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: 
       agent.node ?? none,
     ]);
   const columns = view.watching ? psColumns.map((one) => (one === heardColumn ? sinceColumn : one)) : psColumns;
-  return [...drawTable(columns, rows, width), ...(hidden.length === 0 ? [] : footer)];
+  return [...drawTable(columns, rows, width), ...footer];
 }
 
 function ageOf(agent: AgentHealth, now: EpochMs, { watching }: PsView): Cell {
@@ -92,10 +86,7 @@ const hiddenNote = (hidden: readonly AgentHealth[]): Line => [
   styled("dim", `${countOver(hidden)}; \`rouse ps --all\` shows ${hidden.length === 1 ? "it" : "them"}`),
 ];
 
-/**
- * What an agent does, or what is done about it. Empty for an agent that is over and needs nobody: its state says it
- * all.
- */
+/** What an agent does, or what is done about it. Empty for an agent that is over and needs nobody. */
 export function describeDoing(agent: AgentHealth, now: EpochMs): string {
   const { activity, terminal, over } = agent;
   if (over)
@@ -103,10 +94,10 @@ export function describeDoing(agent: AgentHealth, now: EpochMs): string {
   const limit = limitInTheWay(agent);
   if (limit !== null && terminal?.needsYou?.what !== "limit") return describeLimit(limit, now);
   const left = terminal?.leftovers === undefined ? [] : [`left ${countProcesses(terminal.leftovers)}`];
-  if (terminal?.exit != null)
-    return [describeEnd(terminal.exit, terminal.failedTurn !== undefined), ...left, ...whatNext(agent, left)].join(
-      ", ",
-    );
+  if (terminal?.exit != null) {
+    const end = describeEnd(terminal.exit, terminal.failedTurn !== undefined);
+    return [end, ...left, ...whatNext(agent, left)].join(", ");
+  }
   if (left.length > 0) return left.join();
   return terminal?.needsYou == null ? describeActivity(activity, now) : `needs you: ${inWords(terminal.needsYou.what)}`;
 }
@@ -180,11 +171,7 @@ export function documentOf({ agents, monitor }: AgentList, { view, choose }: PsP
   const chosen = choose(agents);
   const shown = view.all ? chosen : chosen.filter((agent) => !isDoneWith(agent));
   const hidden = chosen.length - shown.length;
-  return {
-    agents: shown.map(agentDocument),
-    ...(monitor === undefined ? {} : { monitor }),
-    ...(hidden === 0 ? {} : { hidden }),
-  };
+  return { agents: shown.map(agentDocument), ...(monitor && { monitor }), ...(hidden > 0 && { hidden }) };
 }
 
 /** The lines of `rouse ps`: what keeps Rouse from acting, then the agents. */

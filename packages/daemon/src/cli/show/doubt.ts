@@ -34,10 +34,7 @@ export const restraintWords: Readonly<Record<Restraint, string>> = {
   starting: "the agent is still starting",
 };
 
-/**
- * What keeps Rouse from acting now, one row each: a store that cannot be written, freeze, hold, amnesty. Empty when
- * nothing does.
- */
+/** What keeps Rouse from acting now, one row each: a store that cannot be written, freeze, hold, amnesty. */
 export function describeRestraint(doubt: SelfDoubtReport, now: EpochMs, width: number): Line[] {
   const { frozen, lastGap, amnestyUntil, storeDownSince } = doubt;
   const lines: Line[] = [];

@@ -47,10 +47,7 @@ export function reportRestartRule(rule: RestartRule, { restart }: Settings): Res
   return { when: rule.when, max, windowSeconds: restart.escalation_window_seconds };
 }
 
-/**
- * What follows when the agent ends, worded for the moment it is started: nobody should be surprised by a second run, or
- * by none.
- */
+/** What follows when the agent ends, told when it is started: a second run, or none, should surprise nobody. */
 export function announceRestartRule(
   agentId: string,
   rule: RestartRuleReport,

@@ -14,6 +14,7 @@ const styles: Readonly<Record<Verdict, Style>> = {
   failing: "magenta",
 };
 const indent = 9;
+const margin = " ".repeat(indent);
 
 const styledVerdict = (verdict: Verdict): Span => styled(styles[verdict], verdict);
 const paddedVerdict = (verdict: Verdict): Span => styled(styles[verdict], verdict.padEnd(indent));
@@ -23,7 +24,7 @@ export function showRuns(runs: readonly Replayed[], all: boolean, width: number)
   const shown = worstFirst(runs).filter(({ verdict }) => all || verdict !== "healthy");
   const lines = shown.flatMap((run) => [
     ...wrapLine([paddedVerdict(run.verdict), styled("bold", run.trace)], width, indent),
-    ...wrapLine([" ".repeat(indent), describeRun(run)], width, indent),
+    ...wrapLine([margin, describeRun(run)], width, indent),
   ]);
   return lines.length === 0 ? [] : [...lines, []];
 }
@@ -95,11 +96,7 @@ function showMistakes(title: string, mistakes: readonly Mistake[], width: number
   if (mistakes.length === 0) return [];
   const lines = mistakes.flatMap(({ trace, verdict, label, kind, why }) => [
     ...wrapLine([paddedVerdict(verdict), trace], width, indent),
-    ...wrapLine(
-      [" ".repeat(indent), styled("dim", `${label}, ${kind}${why === null ? "" : `: ${why}`}`)],
-      width,
-      indent,
-    ),
+    ...wrapLine([margin, styled("dim", `${label}, ${kind}${why === null ? "" : `: ${why}`}`)], width, indent),
   ]);
   return [[], [styled("bold", `${title} (${mistakes.length})`)], ...lines];
 }
@@ -137,6 +134,7 @@ export function showComparisonSummary(
     String(alerts),
     String(terminations),
   ];
+  const all = count(runs, "run");
   const titles = [...verdicts.map((verdict) => verdict.toUpperCase()), "ALERTS", "KILLS"].map((title) => ({ title }));
   return [
     ...drawTable(
@@ -145,19 +143,10 @@ export function showComparisonSummary(
       width,
     ),
     [],
-    [
-      differing === 0
-        ? `Both do the same in ${count(runs, "run")}.`
-        : `They differ in ${differing} of ${count(runs, "run")}.`,
-    ],
-    ...moved.map(
-      ({ a: from, b: to, runs: n }): Line => [
-        `  ${String(n).padStart(5)}  a `,
-        styledVerdict(from),
-        ", b ",
-        styledVerdict(to),
-      ],
-    ),
+    [differing === 0 ? `Both do the same in ${all}.` : `They differ in ${differing} of ${all}.`],
+    ...moved.map(({ a: from, b: to, runs: n }) => {
+      return [`  ${String(n).padStart(5)}  a `, styledVerdict(from), ", b ", styledVerdict(to)];
+    }),
   ];
 }
 

@@ -19,10 +19,7 @@ export const standingWord = ({ state, over }: Standing): string => (over ? overW
 /** The standing as one of the words that `ps --state` takes. */
 export const stateWord = ({ state, over }: Standing): string => (over ? over.how.toUpperCase() : state);
 
-/**
- * An agent as JSON for scripts. The API's `state` of an agent that is over is its state when it ended, which is
- * `over.was` here.
- */
+/** An agent as JSON for scripts. Of an agent that is over, the API's `state` (as it ended) is `over.was` here. */
 export const agentDocument = (agent: AgentHealth) =>
   agent.over ? { ...agent, state: stateWord(agent), over: { ...agent.over, was: agent.state } } : agent;
 
@@ -61,9 +58,7 @@ export function countOver(agents: readonly AgentHealth[]): string {
   if (words.length === 0) return "";
   const counts = new Map<string, number>();
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
-  const named = [...counts].map(
-    ([word, times]) => `${times} ${word === word.toUpperCase() ? word.toLowerCase() : word}`,
-  );
+  const named = [...counts].map(([word, n]) => `${n} ${word === word.toUpperCase() ? word.toLowerCase() : word}`);
   const most = 5;
   const listed = named.length > most ? [...named.slice(0, most - 1), "others"] : named;
   if (words.length === 1) return `1 is over: ${listed[0]?.slice(2)}`;

@@ -14,10 +14,7 @@ const columns: readonly Column[] = [
   { title: "TITLE", least: 10 },
 ];
 
-/**
- * `rouse tasks`: tasks that need somebody first, then those under way, then those that wait. `over` counts tasks that
- * are not listed because they are over.
- */
+/** `rouse tasks`: tasks that need somebody, are under way, wait. `over` tasks are not listed because they are over. */
 export function showTasks(
   { tasks, total }: Pick<TaskPage, "tasks" | "total">,
   over: number,
@@ -104,9 +101,7 @@ export function describeTask(task: TaskReport): Line {
   return [styled("bold", taskId), ` is ${status}${by}${whose}${meant}${waits}.`];
 }
 
-/**
- * Names the tasks that a task waits for. A task that nobody has made would be waited for without end, so that is said.
- */
+/** Names the tasks that a task waits for, and says of each whether it was made: otherwise the wait never ends. */
 const nameOthers = ({ waitsFor }: TaskReport): string =>
   waitsFor.map(({ taskId, status }) => `${taskId} (${status ?? "nobody has made it yet"})`).join(", ");
 

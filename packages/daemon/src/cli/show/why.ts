@@ -69,9 +69,7 @@ function showIncident({ incident, handedOver }: WhyReport["agent"], now: EpochMs
   return drawSection("Incident", lines, width);
 }
 
-/**
- * An agent that fell silent or ended together with others is part of a fleet incident, and is asked about with them.
- */
+/** An agent that fell silent or ended with others is part of a fleet incident, and is asked about with them. */
 function showFleetIncident({ partOf, monitor }: WhyReport, width: number): Line[] {
   const incident = monitor.fleetIncidents.find(({ id }) => id === partOf);
   if (incident === undefined) return [];

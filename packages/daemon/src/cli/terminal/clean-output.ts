@@ -118,10 +118,7 @@ export function createCleaner(): Cleaner {
 /** UTF-16 units in a line; longer ones are wrapped. */
 export const longestLine = 16 * 1024;
 
-/**
- * One line of a terminal as it is written, erased and started over. Its length is bounded, and so is the time per
- * character.
- */
+/** One line of a terminal as it is written, erased and started over. Length and time per character are bounded. */
 function createTextLine() {
   const units = new Uint16Array(longestLine + 1);
   const bytes = Buffer.from(units.buffer);

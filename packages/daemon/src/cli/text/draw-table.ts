@@ -18,10 +18,7 @@ export const none = styled("dim", "–");
 
 const gap = 2;
 
-/**
- * Draws columns as wide as their contents. In a narrower terminal the widest column gives way first, the later of two
- * alike, and its texts end in "…".
- */
+/** Draws columns as wide as their contents; where they do not fit, the widest is cut first, the later of two alike. */
 export function drawTable(columns: readonly Column[], rows: readonly (readonly Cell[])[], width: number): Line[] {
   const titles = columns.map(({ title }) => styled("dim", title));
   const all = [titles, ...rows].map((row) => spansOf(row));

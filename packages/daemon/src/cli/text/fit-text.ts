@@ -45,9 +45,7 @@ export function cutLine(line: Line, width: number): Line {
   return kept;
 }
 
-/**
- * Breaks a line between words; what follows the first line is indented. A word too long for a line is broken anywhere.
- */
+/** Breaks a line between words and indents what follows. A word too long for a line is broken anywhere. */
 export function wrapLine(line: Line, width: number, indent: number): Line[] {
   const spans = spansOf(line);
   if (spans.reduce((sum, { text }) => sum + widthOf(text), 0) <= width) return [spans];

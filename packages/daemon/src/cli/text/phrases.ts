@@ -28,10 +28,7 @@ export const sentence = (text: string): string => `${text.charAt(0).toUpperCase(
 export const wordIllness = ({ illness, cause }: { readonly illness: string; readonly cause: string }): string =>
   (findingKinds as readonly string[]).includes(cause) ? `${illness}: ${inWords(cause)}` : "a question, nothing found";
 
-/**
- * What is said where a process could have escaped before its agent was ended. `spared`: a process was left alone, and
- * is named beside it.
- */
+/** Said where a process could have escaped. `spared`: a process was left alone, and is named beside it. */
 export function wordNothingFound(tier: TreeTier | undefined, spared = false): string {
   const exception =
     tier === "cgroup"
@@ -59,10 +56,7 @@ export function wordSharedTurn(turn: SharedTurn): string {
   }
 }
 
-/**
- * Servers that ended with an agent and that people may have used, and processes that were left alone because of other
- * agents.
- */
+/** Servers that ended with an agent, which people may have used, and processes left alone because of other agents. */
 export const wordDetails = ({ servers = [], spared = [] }: Pick<StopDetails, "servers" | "spared">): string[] => [
   ...(servers.length === 0 ? [] : [`with it ended: ${servers.map(wordProcess).join(", ")}`]),
   ...spared.map((each) => `left alone: ${wordProcess(each)}, ${wordReason(each)}`),

@@ -25,6 +25,9 @@ interface LogsOptions {
 
 const pieceBytes = 1024 * 1024;
 
+const rawOnTerminal =
+  "--raw is for files and pipes: what an agent wrote could act on your terminal; --force prints it all the same";
+
 const help = `
 Everything that is kept is printed, of earlier lives too; -n or --since make it
 less. Escape sequences are taken out, so nothing an agent wrote can act on your
@@ -54,17 +57,11 @@ export const addLogs: AddCommand = (program, here) => {
     .addOption(new Option("--json", "one JSON document per line: at, offset, text").conflicts("timestamps"))
     .addHelpText("after", help)
     .action(async (agentId: string, options: LogsOptions) => {
-      if (options.raw && !options.force && process.stdout.isTTY) throw rawOnTerminal();
+      if (options.raw && !options.force && process.stdout.isTTY) throw new Fault("bad-request", rawOnTerminal);
       await refuseUnknown(here, agentId);
       await showLogs(here, agentId, options);
     });
 };
-
-const rawOnTerminal = (): Fault =>
-  new Fault(
-    "bad-request",
-    "--raw is for files and pipes: what an agent wrote could act on your terminal; --force prints it all the same",
-  );
 
 async function showLogs(here: Surroundings, agentId: string, options: LogsOptions): Promise<void> {
   if (options.follow) process.on("SIGINT", () => process.exit(interrupted));
@@ -128,10 +125,7 @@ function readSince(text: string): Since {
 const answerWithin: DurationMs = seconds(5);
 /** After this time without output an unfinished line, such as a question, is shown as it stands. */
 const quietMs: DurationMs = seconds(2);
-/**
- * A holder tells the end of the output and the agent's exit soon after each other. What it can no longer tell is in the
- * files.
- */
+/** A holder tells the end of the output and the agent's exit soon after each other, or both are in its files. */
 const restWithin: DurationMs = seconds(2);
 
 /** Prints new output until the agent ends. `catchUp` prints what the files have and was not printed yet. */
@@ -149,14 +143,11 @@ async function followOutput(
   here.warn(describeEnd(agentId, exit ?? readExitFile(here.home, agentId)?.exit ?? null));
 }
 
-async function connectIfThere(door: Door): Promise<HolderConnection | null> {
-  try {
-    return await connectHolder(door, { timeoutMs: answerWithin });
-  } catch (error) {
+const connectIfThere = (door: Door): Promise<HolderConnection | null> =>
+  connectHolder(door, { timeoutMs: answerWithin }).catch((error: unknown) => {
     if (error instanceof Fault && error.code === "holder-gone") return null;
     throw error;
-  }
-}
+  });
 
 /** How the agent ended, or `null` when its holder was gone before it could say. */
 async function listen(connection: HolderConnection, printer: OutputPrinter): Promise<ExitStatus | null> {

@@ -140,10 +140,7 @@ async function recoverByHand(here: Surroundings, agentId: string): Promise<Order
   return { agentId, outcome: "restarted", incarnation };
 }
 
-/**
- * Gives an order through the daemon, so that it is on record. When surely no daemon runs it goes to the holder, with a
- * warning.
- */
+/** Gives an order through the daemon, so that it is on record; when surely none runs, to the holder, with a warning. */
 async function orderAgent(
   here: Surroundings,
   what: "terminateAgent" | "recoverAgent",
@@ -185,9 +182,7 @@ async function withWayOut(here: Surroundings, agentId: string, error: Fault): Pr
 /** Errors that leave it open whether an order that was sent has arrived. */
 const brokenOff = new Set(["TimeoutError", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
-/**
- * An order that was saved is carried out even when the daemon died before it answered, so the error says where to look.
- */
+/** A saved order is carried out even when the daemon died before it answered: the error says where to look. */
 function orInDoubt(error: unknown, whereToLook: string): unknown {
   if (!(error instanceof Fault) || !brokenOff.has(errorCodeOf(error))) return error;
   const message = `${error.message}; the order may be under way all the same: \`${whereToLook}\` tells`;

@@ -81,9 +81,7 @@ interface Refusal {
 /** How many are removed at once: each waits for its holder and for the disk. */
 const atOnce = 8;
 
-/**
- * One that cannot be removed does not keep the others. The exit code is that of the first that could not be removed.
- */
+/** Removes all it can. The exit code is that of the first agent that could not be removed. */
 async function removeAll(
   here: Surroundings,
   rouse: RouseClient,

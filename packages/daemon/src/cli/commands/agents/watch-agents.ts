@@ -50,9 +50,7 @@ export async function watchAgents(
   return code;
 }
 
-/**
- * Asks for all agents after each connection and each event. An event that comes while it asks makes it ask once more.
- */
+/** Asks for all agents after each connection and each event; once more after an event that comes meanwhile. */
 async function follow(here: Surroundings, rouse: RouseClient, view: View, signal: AbortSignal): Promise<void> {
   let timer: NodeJS.Timeout | null = null;
   let failed: (error: unknown) => void = () => {};
@@ -166,17 +164,11 @@ const leave = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 /** Terminals that know these sequences draw a frame at once; others ignore them. */
 const beginFrame = "\x1b[?2026h\x1b[H";
 const endFrame = "\x1b[?2026l";
-/**
- * Clear a row, or a row and all below. They come before the row is written: after a full row the cursor stands on its
- * last character.
- */
+/** Clear a row, or a row and all below, before it is written: after a full row the cursor is on its last character. */
 const clearRow = "\x1b[K";
 const clearRest = "\x1b[J";
 
-/**
- * Takes the whole terminal for a picture that stays in place. The terminal is restored however this process ends,
- * unless it is killed.
- */
+/** Takes the whole terminal for a picture, and restores it however this process ends, unless it is killed. */
 export function holdScreen(stdout: Pick<NodeJS.WriteStream, "write" | "rows">) {
   let drawn = "";
   let released = false;

@@ -20,10 +20,7 @@ export const addDemo: AddCommand = (program, here, finish) => {
     });
 };
 
-/**
- * Resolves when the demo should end: Ctrl-C, a closed window, `| head`. Also when that comes twice, everything that was
- * started is ended first.
- */
+/** Resolves when the demo should end: Ctrl-C, a closed window, `| head`. Also if it comes twice, all is ended first. */
 function untilUnwanted(): Promise<"interrupted"> {
   return new Promise((resolve) => {
     const end = (): void => resolve("interrupted");

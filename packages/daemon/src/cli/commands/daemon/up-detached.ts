@@ -132,10 +132,7 @@ type StartOutcome =
   /** It ended before it answered: what it wrote to stderr, and its exit code. */
   | { readonly kind: "failed"; readonly said: string; readonly code: number };
 
-/**
- * Exit code of a detached daemon that found another one on its data folder; only the process that started it sees this
- * code.
- */
+/** Exit code of a detached daemon that found another one on its data folder; only its starter sees it. */
 export const anotherHasTheFolder = 75;
 
 /** How long a daemon may take to answer: resuming a hundred thousand agents takes seconds, on a busy machine more. */
@@ -205,10 +202,7 @@ const tooSlow = (home: string, pid: number | undefined): Fault =>
     `process ${pid} was started, but does not answer after ${patience / 1000} s. It may still be on its way: \`rouse status\` tells, and so does ${logFileIn(home)}`,
   );
 
-/**
- * Waits for a daemon that somebody else started: of two that start at the same moment, one gets the folder and soon
- * answers.
- */
+/** Waits for a daemon that somebody else started: of two at the same moment, one gets the folder and soon answers. */
 export async function awaitDaemon(home: string, isHopeless = (): boolean => false): Promise<DaemonFile | null> {
   const giveUpAt = performance.now() + patience / 4;
   for (;;) {

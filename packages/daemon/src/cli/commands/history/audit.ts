@@ -74,7 +74,7 @@ const addVerify =
         const inFolder = (name: string) => resolve(here.workingFolder, name);
         const trail = file === undefined ? await gatherTrail(here, openHands) : readTrail(inFolder(file));
         const publicKey = key === undefined ? trail.publicKey : readText(inFolder(key));
-        const anchors = await readAnchors(here, { configured: trail.anchors, given: named }, openHands);
+        const anchors = await readAnchors(here, trail.anchors, named, openHands);
         const verdict = verifyAudit(trail.lines, publicKey, trail, anchors);
         tell(here, options, { ...verdict, key: fingerprintOf(publicKey) }, () =>
           showVerdict(verdict, publicKey, here.width),

@@ -47,9 +47,7 @@ export const addEvents: AddCommand = (program, here) => {
     });
 };
 
-/**
- * No events of an agent that nobody ever heard of is a slip. An agent that was removed is still known by its events.
- */
+/** Refuses the name of an agent that was never known. A removed agent is still known by its events. */
 async function refuseUnknown(rouse: RouseClient, agentId: string): Promise<void> {
   if (agentId === fleetId || (await rouse.events({ agentId, limit: 1 })).length > 0) return;
   await rouse.getAgentHealth(agentId).catch((error: unknown) => {

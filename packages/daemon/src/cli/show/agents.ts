@@ -9,7 +9,7 @@ import {
   type LimitReport,
 } from "@rouse/contract";
 import type { Surroundings } from "../surroundings.ts";
-import { type Cell, type Column, drawTable, none } from "../text/draw-table.ts";
+import { type Cell, drawList, type ListColumn, none } from "../text/draw-table.ts";
 import { wrapLine } from "../text/fit-text.ts";
 import { countProcesses, inWords } from "../text/phrases.ts";
 import { type Line, styled } from "../text/styled-text.ts";
@@ -25,18 +25,15 @@ function compareNames(a: AgentHealth, b: AgentHealth): number {
   return byName.compare(a.agentId, b.agentId);
 }
 
-const heardColumn: Column = { title: "HEARD", least: 8, drops: 4 };
-const sinceColumn: Column = { ...heardColumn, title: "SINCE" };
-
 /** The first three columns stay in the narrowest terminal; of the others those with the lowest `drops` go first. */
-const psColumns: readonly Column[] = [
-  { title: "AGENT", least: 10, wants: 24 },
-  { title: "STATE", least: 8, wants: 16 },
-  { title: "ACTIVITY", least: 18, wants: 30 },
-  heardColumn,
-  { title: "TASK", least: 6, drops: 3 },
-  { title: "INCARNATION", least: 4, drops: 1 },
-  { title: "NODE", least: 5, drops: 2 },
+const psColumns = (now: EpochMs, view: PsView): readonly ListColumn<AgentHealth>[] => [
+  ["AGENT", ({ agentId }) => agentId, { least: 10, wants: 24 }],
+  ["STATE", styledStanding, { least: 8, wants: 16 }],
+  ["ACTIVITY", (agent) => describeDoing(agent, now) || none, { least: 18, wants: 30 }],
+  [view.watching ? "SINCE" : "HEARD", (agent) => ageOf(agent, now, view), { least: 8, drops: 4 }],
+  ["TASK", ({ taskId }) => taskId ?? none, { least: 6, drops: 3 }],
+  ["INCARNATION", ({ incarnation }) => String(incarnation), { least: 4, drops: 1 }],
+  ["NODE", ({ node }) => node ?? none, { least: 5, drops: 2 }],
 ];
 
 interface PsView {
@@ -56,19 +53,7 @@ export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: 
   const shown = agents.filter((agent) => !hidden.includes(agent));
   const footer = hidden.length === 0 ? [] : wrapLine(hiddenNote(hidden), width, 0);
   if (shown.length === 0) return [...wrapLine([whyEmpty(agents, view)], width, 0), ...footer];
-  const rows = shown
-    .toSorted(compareNames)
-    .map((agent) => [
-      agent.agentId,
-      styledStanding(agent),
-      describeDoing(agent, now) || none,
-      ageOf(agent, now, view),
-      agent.taskId ?? none,
-      String(agent.incarnation),
-      agent.node ?? none,
-    ]);
-  const columns = view.watching ? psColumns.map((one) => (one === heardColumn ? sinceColumn : one)) : psColumns;
-  return [...drawTable(columns, rows, width), ...footer];
+  return [...drawList(shown.toSorted(compareNames), psColumns(now, view), width), ...footer];
 }
 
 function ageOf(agent: AgentHealth, now: EpochMs, { watching }: PsView): Cell {
@@ -121,43 +106,30 @@ function lastHeard({ lastHeartbeat, terminal }: AgentHealth): string | null {
   return heard.sort().at(-1) ?? null;
 }
 
-const healthColumns: readonly Column[] = [
-  { title: "AGENT", least: 12 },
-  { title: "STATE" },
-  { title: "SINCE" },
-  { title: "WHY", least: 20 },
-];
-
 /** `rouse health`: all agents with their state and why, the worst first. */
 export function showHealthList(agents: readonly AgentHealth[], now: EpochMs, width: number): Line[] {
-  const rows = agents
-    .toSorted((a, b) => badness(b) - badness(a) || compareNames(a, b))
-    .map((agent) => [
-      agent.agentId,
-      styledStanding(agent),
-      ago(agent.over?.at ?? agent.stateChangedAt, now),
-      agent.findings[0]?.text ?? (agent.over && isMereStart(agent) ? none : agent.stateReason),
-    ]);
-  return drawTable(healthColumns, rows, width);
+  const columns: ListColumn<AgentHealth>[] = [
+    ["AGENT", ({ agentId }) => agentId, { least: 12 }],
+    ["STATE", styledStanding],
+    ["SINCE", ({ over, stateChangedAt }) => ago(over?.at ?? stateChangedAt, now)],
+    ["WHY", whyOf, { least: 20 }],
+  ];
+  const worstFirst = agents.toSorted((a, b) => badness(b) - badness(a) || compareNames(a, b));
+  return drawList(worstFirst, columns, width);
 }
 
-/** The agent was never ill: its state's reason is only that it began, which says nothing of how it ended. */
-const isMereStart = ({ stateReason: reason }: AgentHealth): boolean =>
-  reason === "registered" || reason === "new-incarnation";
+/** Of an agent that is over and was never ill, the state's reason is only that it began: that says nothing. */
+function whyOf({ findings, over, stateReason: reason }: AgentHealth): Cell {
+  const isMereStart = reason === "registered" || reason === "new-incarnation";
+  return findings[0]?.text ?? (over && isMereStart ? none : reason);
+}
 
-const worstFirst: readonly HealthState[] = [
-  "FAILING",
-  "UNRESPONSIVE",
-  "STUCK",
-  "QUARANTINED",
-  "DEGRADED",
-  "TERMINATED",
-];
+const worst: readonly HealthState[] = ["FAILING", "UNRESPONSIVE", "STUCK", "QUARANTINED", "DEGRADED", "TERMINATED"];
 
 /** Agents that are over come last, unless a person is needed for them. */
 function badness(agent: AgentHealth): number {
   if (isDoneWith(agent)) return -1;
-  return worstFirst.includes(agent.state) ? healthStates.length - worstFirst.indexOf(agent.state) : 0;
+  return worst.includes(agent.state) ? healthStates.length - worst.indexOf(agent.state) : 0;
 }
 
 /** Which agents are asked for, and how they are shown. */

@@ -9,22 +9,13 @@ import type {
   RemediationHint,
   Severity,
 } from "@rouse/contract";
-import { type Column, drawFacts, drawSection, drawTable, type Fact, orNone } from "../text/draw-table.ts";
+import { drawFacts, drawList, drawSection, type Fact, type ListColumn, orNone } from "../text/draw-table.ts";
 import { wrapLine } from "../text/fit-text.ts";
 import { inWords, sentence, wordIllness } from "../text/phrases.ts";
 import { type Line, type Span, type Style, styled } from "../text/styled-text.ts";
 import { inTime, stampAhead, stampAndAge } from "../text/tell-time.ts";
 import { showEvent } from "./describe-event.ts";
 import { describeFinding } from "./health.ts";
-
-const columns: readonly Column[] = [
-  { title: "ID", least: 10 },
-  { title: "SEVERITY" },
-  { title: "AGENT", least: 10 },
-  { title: "WHY", least: 16 },
-  { title: "ANSWER BY" },
-  { title: "OTHERWISE", least: 10 },
-];
 
 const severityStyles: Readonly<Record<Severity, Style>> = { "SEV-1": "red", "SEV-2": "yellow", "SEV-3": "cyan" };
 
@@ -33,17 +24,18 @@ const styledSeverity = (severity: Severity): Span => styled(severityStyles[sever
 /** `rouse escalations`: what waits for an answer, the most pressing first. */
 export function showEscalations(escalations: readonly EscalationReport[], now: EpochMs, width: number): Line[] {
   if (escalations.length === 0) return [["Nothing waits for an answer."]];
-  const rows = escalations
-    .toSorted((a, b) => a.severity.localeCompare(b.severity) || Date.parse(a.answerBy) - Date.parse(b.answerBy))
-    .map((one) => [
-      one.id,
-      styledSeverity(one.severity),
-      one.members === undefined ? one.agentId : `${one.members.count} agents`,
-      `${wordIllness(one)}; ${inWords(one.reason)}`,
-      inTime(one.answerBy, now),
-      inWords(one.otherwise),
-    ]);
-  return drawTable(columns, rows, width);
+  const columns: ListColumn<EscalationReport>[] = [
+    ["ID", ({ id }) => id, { least: 10 }],
+    ["SEVERITY", ({ severity }) => styledSeverity(severity)],
+    ["AGENT", ({ members, agentId }) => (members === undefined ? agentId : `${members.count} agents`), { least: 10 }],
+    ["WHY", (one) => `${wordIllness(one)}; ${inWords(one.reason)}`, { least: 16 }],
+    ["ANSWER BY", ({ answerBy }) => inTime(answerBy, now)],
+    ["OTHERWISE", ({ otherwise }) => inWords(otherwise), { least: 10 }],
+  ];
+  const pressingFirst = escalations.toSorted(
+    (a, b) => a.severity.localeCompare(b.severity) || Date.parse(a.answerBy) - Date.parse(b.answerBy),
+  );
+  return drawList(pressingFirst, columns, width);
 }
 
 /** `rouse escalations show`: one escalation with all that is known, and what to do. */
@@ -100,12 +92,7 @@ export const effectOf = ({ context }: EscalationNotice, decision: EscalationDeci
   context.recovery.options.find((option) => option.decision === decision)?.effect;
 
 /** Effects that are less than the name of the decision promises. */
-const fallsShort: ReadonlySet<DecisionEffect> = new Set<DecisionEffect>([
-  "left-alone",
-  "told-only",
-  "stays-ended",
-  "handed-to-a-person",
-]);
+const fallsShort = new Set<DecisionEffect>(["left-alone", "told-only", "stays-ended", "handed-to-a-person"]);
 
 /** `rouse escalations decide`: says so when less is done than the decision promises. */
 export function showDecided(

@@ -1,18 +1,9 @@
 import { type EpochMs, type TaskPage, TaskPriority, type TaskReport, type TaskStatus } from "@rouse/contract";
-import { type Column, drawFacts, drawTable, type Fact, none } from "../text/draw-table.ts";
+import { drawFacts, drawList, type Fact, type ListColumn, none } from "../text/draw-table.ts";
 import { wrapLine } from "../text/fit-text.ts";
 import { inWords } from "../text/phrases.ts";
 import { type Line, type Span, type Style, styled } from "../text/styled-text.ts";
 import { ago, describeSeconds, inTime, stampAndAge } from "../text/tell-time.ts";
-
-const columns: readonly Column[] = [
-  { title: "TASK", least: 10 },
-  { title: "STATUS" },
-  { title: "PRIORITY" },
-  { title: "AGENT", least: 8 },
-  { title: "UPDATED" },
-  { title: "TITLE", least: 10 },
-];
 
 /** `rouse tasks`: tasks that need somebody, are under way, wait. `over` tasks are not listed because they are over. */
 export function showTasks(
@@ -22,22 +13,21 @@ export function showTasks(
   width: number,
   isNarrowed = false,
 ): Line[] {
-  const rows = tasks
-    .toSorted((a, b) => rank(a) - rank(b) || urgency(b) - urgency(a))
-    .map((task) => [
-      task.taskId,
-      styledStatus(task),
-      task.priority === "critical" ? styled("red", "critical") : task.priority,
-      describeAgent(task),
-      ago(task.updatedAt, now),
-      task.title === "" ? none : task.title,
-    ]);
+  const columns: ListColumn<TaskReport>[] = [
+    ["TASK", ({ taskId }) => taskId, { least: 10 }],
+    ["STATUS", styledStatus],
+    ["PRIORITY", ({ priority }) => (priority === "critical" ? styled("red", priority) : priority)],
+    ["AGENT", describeAgent, { least: 8 }],
+    ["UPDATED", ({ updatedAt }) => ago(updatedAt, now)],
+    ["TITLE", ({ title }) => title || none, { least: 10 }],
+  ];
+  const sorted = tasks.toSorted((a, b) => rank(a) - rank(b) || urgency(b) - urgency(a));
   const more = [
     ...(total > tasks.length ? [`These are ${tasks.length} of ${total}.`] : []),
     ...(over > 0 ? [`${over} more ${over === 1 ? "is" : "are"} over; --all shows them.`] : []),
   ];
   const empty = isNarrowed ? "No such tasks." : "No tasks here. `rouse tasks add` makes one.";
-  const table = rows.length === 0 ? [[empty]] : drawTable(columns, rows, width);
+  const table = tasks.length === 0 ? [[empty]] : drawList(sorted, columns, width);
   return [...table, ...(more.length === 0 ? [] : [[], [styled("dim", more.join(" "))]])];
 }
 

@@ -7,7 +7,7 @@ import type {
   StepReport,
   WhyReport,
 } from "@rouse/contract";
-import { drawFacts, drawSection, drawTable, type Fact, orNone } from "../text/draw-table.ts";
+import { drawFacts, drawList, drawSection, type Fact, type ListColumn, orNone } from "../text/draw-table.ts";
 import { wrapLine } from "../text/fit-text.ts";
 import { count, inWords, wordIllness } from "../text/phrases.ts";
 import { type Line, styled } from "../text/styled-text.ts";
@@ -139,30 +139,17 @@ const explanation =
 /** The last steps side by side, when something in them repeats. */
 function showSteps(steps: readonly StepReport[], width: number): Line[] {
   if (!steps.some(({ evidence }) => evidence)) return [];
-  const columns = [
-    { title: "" },
-    { title: "EVENT" },
-    { title: "TOOL", least: 10 },
-    { title: "ARGS" },
-    { title: "RESULT" },
-    { title: "FAILED" },
-  ];
-  const table = drawTable(columns, steps.map(row), width - 2);
-  return [
-    [],
-    [styled("bold", "Steps")],
-    ...table.map((line): Line => ["  ", ...line]),
-    ...wrapLine(["  ", styled("dim", explanation)], width, 4),
-  ];
+  const table = drawList(steps, stepColumns, width - 2).map((line) => ["  ", ...line]);
+  return [...drawSection("Steps", [], width), ...table, ...wrapLine(["  ", styled("dim", explanation)], width, 4)];
 }
 
-const row = ({ event, tool, args, result, failed, evidence }: StepReport) => [
-  evidence ? styled("red", "*") : "",
-  String(event),
-  tool ?? "(says)",
-  args ?? (tool === null ? "" : "?"),
-  result ?? "?",
-  failed === null ? "?" : failed ? styled("red", "yes") : "no",
+const stepColumns: readonly ListColumn<StepReport>[] = [
+  ["", ({ evidence }) => (evidence ? styled("red", "*") : "")],
+  ["EVENT", ({ event }) => String(event)],
+  ["TOOL", ({ tool }) => tool ?? "(says)", { least: 10 }],
+  ["ARGS", ({ args, tool }) => args ?? (tool === null ? "" : "?")],
+  ["RESULT", ({ result }) => result ?? "?"],
+  ["FAILED", ({ failed }) => (failed === null ? "?" : failed ? styled("red", "yes") : "no")],
 ];
 
 /** Seconds of quiet that are worth a word; shorter pauses are ordinary. */

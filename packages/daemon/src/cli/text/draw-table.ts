@@ -74,6 +74,16 @@ function pad({ text, ...style }: Span, width: number, last: boolean): Span[] {
   return [{ text: shown, ...style }, { text: space }];
 }
 
+/** A column of a list: its title, what stands in it for one item, and how narrow it may become. */
+export type ListColumn<T> = readonly [title: string, cellOf: (item: T) => Cell, limits?: Omit<Column, "title">];
+
+/** Draws a table with a row for each item. */
+export function drawList<T>(items: readonly T[], columns: readonly ListColumn<T>[], width: number): Line[] {
+  const titles = columns.map(([title, , limits]) => ({ title, ...limits }));
+  const rows = items.map((item) => columns.map(([, cellOf]) => cellOf(item)));
+  return drawTable(titles, rows, width);
+}
+
 export type Fact = readonly [label: string, ...values: Line[]];
 
 /**

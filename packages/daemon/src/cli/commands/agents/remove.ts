@@ -5,7 +5,7 @@ import { exit, exitCodeOf } from "../../exit-codes.ts";
 import { connect } from "../../find-daemon.ts";
 import { isDoneWith, styledStanding } from "../../show/standing.ts";
 import type { Surroundings } from "../../surroundings.ts";
-import { type Column, drawTable } from "../../text/draw-table.ts";
+import { drawList, type ListColumn } from "../../text/draw-table.ts";
 import { count } from "../../text/phrases.ts";
 import { type Line, styled } from "../../text/styled-text.ts";
 import { ago } from "../../text/tell-time.ts";
@@ -63,13 +63,15 @@ const readAge = readDuration("a duration such as 12h or 7d", () => true);
 const isOlder = ({ over }: AgentHealth, age: DurationMs, now: EpochMs): boolean =>
   over !== null && now - Date.parse(over.at) >= age;
 
-const columns: readonly Column[] = [{ title: "AGENT", least: 12 }, { title: "STATE" }, { title: "SINCE" }];
-
 function showPlan(here: Surroundings, old: readonly AgentHealth[], { json }: PruneOptions): void {
   if (json) return here.printJson({ wouldRemove: old.map(({ agentId, over }) => ({ agentId, over })) });
   if (old.length === 0) return here.print([["Nothing would be removed."]]);
-  const rows = old.map((agent) => [agent.agentId, styledStanding(agent), ago(agent.over?.at ?? "", here.now())]);
-  here.print([[`${count(old.length, "agent")} would be removed:`], ...drawTable(columns, rows, here.width)]);
+  const columns: ListColumn<AgentHealth>[] = [
+    ["AGENT", ({ agentId }) => agentId, { least: 12 }],
+    ["STATE", styledStanding],
+    ["SINCE", ({ over }) => ago(over?.at ?? "", here.now())],
+  ];
+  here.print([[`${count(old.length, "agent")} would be removed:`], ...drawList(old, columns, here.width)]);
 }
 
 interface Refusal {

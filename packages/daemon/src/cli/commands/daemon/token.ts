@@ -23,7 +23,7 @@ import { openHome, rotateToken } from "../../../home/open-home.ts";
 import { refuseInsideAgent } from "../../caller.ts";
 import { findRunning } from "../../find-daemon.ts";
 import type { Surroundings } from "../../surroundings.ts";
-import { type Column, drawTable, none } from "../../text/draw-table.ts";
+import { drawList, type ListColumn, none } from "../../text/draw-table.ts";
 import { type Line, type Span, styled } from "../../text/styled-text.ts";
 import { inTime, stamp } from "../../text/tell-time.ts";
 import { type AddCommand, type Json, jsonOption, readDuration, tell } from "../add-command.ts";
@@ -228,24 +228,18 @@ function readEvery(text: string): DurationMs {
   throw new InvalidArgumentError("Expected a time such as 5m, 1h or 1d, at least 1s.");
 }
 
-const columns: readonly Column[] = [
-  { title: "NAME", least: 8 },
-  { title: "ROLE" },
-  { title: "AGENT", least: 6 },
-  { title: "CREATED" },
-  { title: "EXPIRES" },
-];
+type Shown = Omit<IssuedToken, "hash">;
 
-function showTokens(tokens: readonly Omit<IssuedToken, "hash">[], now: EpochMs, width: number): Line[] {
+function showTokens(tokens: readonly Shown[], now: EpochMs, width: number): Line[] {
   if (tokens.length === 0) return [["No tokens were issued; `rouse token create` makes one."]];
-  const rows = tokens.map(({ name, role, agentId, createdAt, expiresAt }) => [
-    name,
-    role,
-    agentId ?? none,
-    stamp(createdAt),
-    whenOver(expiresAt, now),
-  ]);
-  return drawTable(columns, rows, width);
+  const columns: ListColumn<Shown>[] = [
+    ["NAME", ({ name }) => name, { least: 8 }],
+    ["ROLE", ({ role }) => role],
+    ["AGENT", ({ agentId }) => agentId ?? none, { least: 6 }],
+    ["CREATED", ({ createdAt }) => stamp(createdAt)],
+    ["EXPIRES", ({ expiresAt }) => whenOver(expiresAt, now)],
+  ];
+  return drawList(tokens, columns, width);
 }
 
 function whenOver(expiresAt: string | null, now: EpochMs): string | Span {

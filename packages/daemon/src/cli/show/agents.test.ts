@@ -41,6 +41,6 @@ it("a limit is told with the reset that was advertised, and after that with when
   };
   const at = (time: string): string => describeLimit(limit, Date.parse(`2026-11-16T${time}.000Z`));
   expect(at("14:50:00")).toBe("limit, resets in 10m 00s");
-  expect(at("15:00:02")).toBe("limit is over, seen to in 1m 10s");
+  expect(at("15:00:02")).toBe("limit is over, Rouse acts in 1m 10s");
   expect(at("15:01:12")).toBe("limit is over");
 });

@@ -175,5 +175,5 @@ export function describeLimit({ named, until, resetsAt = until, seenToAt = until
   const left = Date.parse(named ? resetsAt : seenToAt) - now;
   if (left > 0) return `limit, ${named ? "resets" : "tried again"} in ${countdown(left)}`;
   const rest = Date.parse(seenToAt) - now;
-  return rest > 0 ? `limit is over, seen to in ${countdown(rest)}` : "limit is over";
+  return rest > 0 ? `limit is over, Rouse acts in ${countdown(rest)}` : "limit is over";
 }

@@ -11,7 +11,7 @@ import { countStandings } from "./standing.ts";
 const headlines: Readonly<Record<Life, readonly [Style, string]>> = {
   ready: ["green", "Rouse is running and ready."],
   "not-ready": ["red", "Rouse is running, but not ready."],
-  refused: ["yellow", "Rouse is running, but tells us no more."],
+  refused: ["yellow", "Rouse is running, but refuses our request."],
   "no-answer": ["red", "Rouse is running, but does not answer."],
   "not-running": ["yellow", "No Rouse is running."],
   unreachable: ["red", "No Rouse can be reached."],

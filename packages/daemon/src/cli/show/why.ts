@@ -37,11 +37,7 @@ export function showWhy(report: WhyReport, now: EpochMs, width: number): Line[] 
     ...(report.eyes.length === 0 ? [] : drawSection("Looked at", describeEyes(report.eyes, now), width)),
     ...drawSection("Heartbeats", [beatCounts(report)], width),
     ...drawSection("Policy", [[`${report.policy.id}, mode ${report.policy.mode}`]], width),
-    ...drawSection(
-      "The monitor about itself",
-      doubts.length === 0 ? [["nothing to hold against itself"]] : doubts,
-      width,
-    ),
+    ...drawSection("The monitor about itself", doubts.length === 0 ? [["no doubts"]] : doubts, width),
     ...drawSection("Last events", orNone(events.map(showEvent)), width),
   ];
 }

@@ -9,7 +9,7 @@ import type { AddCommand } from "../add-command.ts";
 const afterword = `
 Ctrl-] d leaves; the agent goes on. Ctrl-] Ctrl-] sends one Ctrl-] to it. Every
 other key goes to the agent, Ctrl-C too. While somebody is attached, Rouse does
-nothing to the agent but tell.`;
+nothing to the agent; it only raises alerts.`;
 
 /** How long the sentence about leaving stays, until the agent's screen pushes it off. */
 const readFor: DurationMs = 600;

@@ -7,9 +7,9 @@ import { styled } from "../../text/styled-text.ts";
 import { type AddCommand, given, type Json, jsonOption, reasonOption, tell } from "../add-command.ts";
 
 const help = `
-Rouse asks when the ladder needs a word: nudges were not answered, a limit is
-reached, or something must not be done without one. Whoever answers first
-counts. Without an answer the ladder goes on as OTHERWISE says.
+Rouse asks when it needs a decision: nudges were not answered, a limit is
+reached, or something must not be done without one. The first answer counts.
+Without an answer Rouse goes on as OTHERWISE says.
 
 Examples:
   rouse escalations
@@ -34,7 +34,7 @@ export const addEscalations: AddCommand = (program, here, finish) => {
 const addShow: AddCommand = (escalations, here) => {
   escalations
     .command("show")
-    .description("one of them with all that is known, and what may help")
+    .description("show one escalation with all that is known, and what may help")
     .argument("<id>", "such as worker-1.3")
     .option(...jsonOption)
     .action(async (id: string, options: Json) => {
@@ -48,9 +48,9 @@ const decideHelp = `
   force_handoff          it is told to leave its work in order, then stopped
   terminate_and_recover  its work is saved, it is stopped and brought back
 
-It says when that leads to less, such as for an agent that Rouse cannot stop.
-Ends with 1 when somebody else was first or it is over, and says how; with 5
-when there is no such escalation.`;
+The command says when a decision leads to less, such as for an agent that Rouse
+cannot stop. It ends with 1 when somebody else was first or the escalation is
+over, and says how; with 5 when there is no such escalation.`;
 
 interface DecideOptions extends Json {
   readonly reason?: string;
@@ -60,7 +60,7 @@ interface DecideOptions extends Json {
 const addDecide: AddCommand = (escalations, here) => {
   escalations
     .command("decide")
-    .description("answer it")
+    .description("answer an escalation")
     .argument("<id>", "such as worker-1.3")
     .addArgument(new Argument("<decision>", "what is to happen").choices(EscalationDecision.options))
     .option(...reasonOption)
@@ -85,7 +85,7 @@ const addDecide: AddCommand = (escalations, here) => {
 const addAcknowledge: AddCommand = (escalations, here) => {
   escalations
     .command("ack")
-    .description("say that a person has seen it; it still waits for a decision")
+    .description("say that a person has seen an escalation; it still waits for a decision")
     .argument("<id>", "such as worker-1.3")
     .option(...jsonOption)
     .action(async (id: string, options: Json) => {
@@ -103,8 +103,8 @@ function readMinutes(text: string): number {
 
 const helpToAsk = `
 The orchestrator is asked what to do, by webhook where one is set, and the
-question stands in \`rouse escalations\` until somebody answers it. One that is
-open already is not asked twice.
+question stands in \`rouse escalations\` until somebody answers it. A question
+that is open already is not asked twice.
 
 Example:
   rouse escalate worker-1 --reason "it rewrites the same file"`;

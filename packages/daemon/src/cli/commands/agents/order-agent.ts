@@ -66,7 +66,7 @@ interface RecoverOptions extends OrderOptions {
 
 const afterword = `
 It goes on after the last completed step of its newest checkpoint that can be used, and is told so by
-ROUSE_RECOVERY; while no Rouse is running it starts from the beginning. Your word clears the count of
+ROUSE_RECOVERY; while no Rouse is running it starts from the beginning. Your order clears the count of
 earlier attempts.`;
 
 export const addRecover: AddCommand = (program, here, finish) => {

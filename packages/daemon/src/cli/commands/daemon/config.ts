@@ -20,7 +20,7 @@ async function load(here: Surroundings, configFile: string | undefined): Promise
 const addCheck: AddCommand = (config, here, finish) => {
   config
     .command("check")
-    .description("every mistake at once, and what has no effect")
+    .description("name every mistake at once, and settings without effect")
     .argument("[file]", "instead of config.yaml in $ROUSE_HOME")
     .option(...jsonOption)
     .action(async (file: string | undefined, { json }: Json) => {
@@ -56,7 +56,7 @@ async function showCheck(here: Surroundings, reading: ConfigReading): Promise<vo
 const addPrint: AddCommand = (config, here) => {
   config
     .command("print")
-    .description("what Rouse goes by, every setting explained")
+    .description("the settings that `rouse up` would use, each one explained")
     .option("--config <file>", "instead of config.yaml in $ROUSE_HOME")
     .option(...jsonOption)
     .action(async ({ config: file, json }: { config?: string; json?: true }) => {
@@ -73,7 +73,7 @@ const addSchema: AddCommand = (config, here) => {
   config
     .command("schema")
     .description("the JSON Schema of config.yaml, for editors")
-    .option("--json", "as it is anyway")
+    .option("--json", "has no effect: the schema is JSON anyway")
     .action(async () => {
       const { configSchema } = await import("../../../config/config-schema.ts");
       here.printJson(configSchema());

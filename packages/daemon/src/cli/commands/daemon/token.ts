@@ -166,7 +166,7 @@ const addList: AddCommand = (token, here) => {
 const addRevoke: AddCommand = (token, here) => {
   token
     .command("revoke")
-    .description("a token of that name is refused from now on")
+    .description("refuse the token of that name from now on")
     .argument("<name>", "as `rouse token list` shows it")
     .action((name: string) => {
       refuseInsideAgent(here, forOwner);

@@ -64,7 +64,7 @@ const addVerify =
   (audit, here, finish) => {
     audit
       .command("verify")
-      .description("whether the trail is as it was written, and what that cannot show")
+      .description("check that the trail is as it was written, and say what that cannot show")
       .option("--file <export>", "an exported file instead of the trail in ROUSE_HOME")
       .option("--key <file>", "trust this public key only (audit-key.pub.pem)")
       .option("--anchor <place>", "compare with the seals kept there, too", collect)

@@ -51,7 +51,7 @@ const addList: AddCommand = (checkpoints, here) => {
 const addShow: AddCommand = (checkpoints, here) => {
   checkpoints
     .command("show")
-    .description("one checkpoint and its state")
+    .description("show one checkpoint and its state")
     .argument("<checkpoint>", "its id, or TASK/NUMBER")
     .option("--state", "print the state alone, as JSON")
     .option(...jsonOption)
@@ -65,7 +65,7 @@ const addShow: AddCommand = (checkpoints, here) => {
 const addVerify: AddCommand = (checkpoints, here, finish) => {
   checkpoints
     .command("verify")
-    .description("works every hash out again; ends with 1 when one is wrong")
+    .description("check every hash of a task's checkpoints; ends with 1 when one is wrong")
     .argument("<task>", "id of a task")
     .option(...jsonOption)
     .action(async (taskId: string, options: Json) => {
@@ -91,7 +91,7 @@ const addRestore =
   (checkpoints, here, finish) => {
     checkpoints
       .command("restore")
-      .description("its working tree into a new folder")
+      .description("restore a checkpoint's working tree into a new folder")
       .argument("<checkpoint>", "its id, or TASK/NUMBER")
       .option("--to <folder>", "where to; beside the folder it was taken from when not given")
       .option("--in-place", "over the files in the folder it was taken from")

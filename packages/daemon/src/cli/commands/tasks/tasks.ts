@@ -55,21 +55,23 @@ export const addTasks: AddCommand = (program, here, finish) => {
   addShow(tasks, here, finish);
   // What a person decides about tasks.
   addAdd(tasks, here, finish);
-  addOrder(tasks, here, "cancel", "nobody is to do it any more", (rouse) => rouse.cancelTask);
+  addOrder(tasks, here, "cancel", "end a task: nobody is to do it any more", (rouse) => rouse.cancelTask);
   addReassign(tasks, here, finish);
-  addOrder(tasks, here, "block", "nobody is to go on before a person says so", (rouse) => rouse.blockTask);
-  addOrder(tasks, here, "unblock", "it may go on", (rouse) => rouse.unblockTask);
-  addOrder(tasks, here, "retry", "try again what failed or was cancelled", (rouse) => rouse.retryTask);
+  addOrder(tasks, here, "block", "stop work on a task until a person unblocks it", (rouse) => rouse.blockTask);
+  addOrder(tasks, here, "unblock", "let work on a blocked task go on", (rouse) => rouse.unblockTask);
+  addOrder(tasks, here, "retry", "let a task be tried again that failed or was cancelled", (rouse) => rouse.retryTask);
   addTrust(tasks, here, finish);
   // What an agent says of its tasks, or somebody in its name.
   addClaim(tasks, here, finish);
   addUpdate(tasks, here, finish);
-  const refresh = tasks.command("refresh").description("keep the claim alive; that does not count as progress");
+  const refresh = tasks
+    .command("refresh")
+    .description("keep the claim on a task alive; that does not count as progress");
   addWord(withClaim(refresh), here, (rouse) => rouse.refreshTask);
   const word = (name: string, what: string) => withNote(tasks.command(name).description(what));
-  addWord(word("complete", "it is done"), here, (rouse) => rouse.completeTask);
-  addWord(word("fail", "it cannot be done"), here, (rouse) => rouse.failTask);
-  addWord(word("release", "give it back, so that another agent can have it"), here, (rouse) => rouse.releaseTask);
+  addWord(word("complete", "say that a task is done"), here, (rouse) => rouse.completeTask);
+  addWord(word("fail", "say that a task cannot be done"), here, (rouse) => rouse.failTask);
+  addWord(word("release", "give a task back, so that another agent can have it"), here, (rouse) => rouse.releaseTask);
 };
 
 /** Connects with whatever token there is: inside an agent that Rouse started it is that agent's own. */
@@ -106,7 +108,7 @@ async function readPage(
 const addShow: AddCommand = (tasks, here) => {
   tasks
     .command("show")
-    .description("all that is known of one")
+    .description("show all that is known of one task")
     .argument("<id>", "id of a task")
     .option(...jsonOption)
     .action(async (id: string, options: Json) => {
@@ -132,7 +134,7 @@ const readTimeout = readDuration(
 const addAdd: AddCommand = (tasks, here) => {
   tasks
     .command("add")
-    .description("a new task")
+    .description("add a task")
     .argument("<id>", "1 to 128 letters, digits or . _ : @ + -")
     .option("--title <text>", "what is to be done")
     .addOption(new Option("--priority <priority>", "how urgent (default: normal)").choices(TaskPriority.options))
@@ -168,7 +170,7 @@ function addOrder(tasks: Command, here: Surroundings, name: string, what: string
 }
 
 const addReassign: AddCommand = (tasks, here) => {
-  withReason(tasks.command("reassign").description("take it from whoever has it, for one agent or for any"))
+  withReason(tasks.command("reassign").description("take a task from whoever has it, for one agent or for any"))
     .option("--to <agent>", "only this agent may have it")
     .action(async (id: string, { to, ...options }: OrderOptions & { to?: string }) => {
       const order = { ...byUser(options), ...given({ to }) };
@@ -217,7 +219,7 @@ const addClaim: AddCommand = (tasks, here, finish) => {
 };
 
 const addUpdate: AddCommand = (tasks, here) => {
-  const update = withNote(tasks.command("update").description("it goes on, or cannot without a person"));
+  const update = withNote(tasks.command("update").description("say that a task goes on, or cannot without a person"));
   update.addOption(new Option("--status <status>", "how it goes on").choices(["running", "blocked"]));
   addWord(update, here, (rouse) => rouse.updateTask);
 };

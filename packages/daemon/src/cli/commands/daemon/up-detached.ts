@@ -103,15 +103,7 @@ function findDifferences(here: Surroundings, wishes: UpOptions, { url, log, aske
   // Earlier versions did not write down everything they were asked for.
   const differs = <T>(wanted: T | undefined, has: T | null, words: (has: T, wanted: T) => string): string[] =>
     wanted === undefined || has === null || wanted === has ? [] : [words(has, wanted)];
-  const ofLog =
-    log === null
-      ? logMaxSize === undefined && logKeep === undefined
-        ? []
-        : ["no log of its own"]
-      : [
-          ...differs(logMaxSize, asked.logMaxSize, (a, b) => `a log of up to ${kilobytes(a)}, not ${kilobytes(b)}`),
-          ...differs(logKeep, asked.logKeep, (a, b) => `${a} older logs kept, not ${b}`),
-        ];
+  const namesLog = logMaxSize !== undefined || logKeep !== undefined;
   const port = wishes.port ?? readPortVariable(here.environment);
   const differences = [
     ...differs(port || undefined, Number(new URL(url).port), (a, b) => `port ${a}, not ${b}`),
@@ -122,7 +114,9 @@ function findDifferences(here: Surroundings, wishes: UpOptions, { url, log, aske
       (a, b) => `configuration ${a}, not ${b}`,
     ),
     ...differs(whole(tlsCert), asked.tlsCert ?? "none", (a, b) => `certificate ${a}, not ${b}`),
-    ...ofLog,
+    ...(log === null && namesLog ? ["no log of its own"] : []),
+    ...differs(logMaxSize, asked.logMaxSize, (a, b) => `a log of up to ${kilobytes(a)}, not ${kilobytes(b)}`),
+    ...differs(logKeep, asked.logKeep, (a, b) => `${a} older logs kept, not ${b}`),
   ];
   return differences.map((one) => `it runs with ${one}; \`rouse down\` and start it again to change that`);
 }

@@ -66,22 +66,22 @@ function keepBeating(): void {
 async function loop(): Promise<void> {
   for (let i = 0; !nudged; i++) {
     console.log("$ npm test\n1 failing");
-    const call = { id: `call-${i}`, tool: "bash", args: "npm test" };
-    await post(`/api/v1/agents/${agentId}/steps`, [
-      { kind: "tool_call", ...call },
-      { kind: "tool_result", ...call, text: "1 failing", failed: false },
-    ]);
+    await tellCall(`call-${i}`, "npm test", "1 failing");
     await pause(500);
   }
   for (const args of ["git diff", "cat test/parser.test.js", "sed -i s/two/2/ parser.js"]) {
     console.log(`$ ${args}`);
-    const call = { id: args, tool: "bash", args };
-    await post(`/api/v1/agents/${agentId}/steps`, [
-      { kind: "tool_call", ...call },
-      { kind: "tool_result", ...call, text: `done: ${args}`, failed: false },
-    ]);
+    await tellCall(args, args, `done: ${args}`);
     await pause(600);
   }
+}
+
+async function tellCall(id: string, args: string, text: string): Promise<void> {
+  const call = { id, tool: "bash", args };
+  await post(`/api/v1/agents/${agentId}/steps`, [
+    { kind: "tool_call", ...call },
+    { kind: "tool_result", ...call, text, failed: false },
+  ]);
 }
 
 async function failAsGiven(): Promise<void> {

@@ -2,8 +2,7 @@ import { type EvidenceClass, evidenceClasses, type SavedEvent } from "@rouse/con
 import type { RouseClient } from "@rouse/sdk";
 import { describeEvent } from "../cli/show/describe-event.ts";
 import type { Surroundings } from "../cli/surroundings.ts";
-import { wrapLine } from "../cli/text/fit-text.ts";
-import { type Line, type Style, styled } from "../cli/text/styled-text.ts";
+import { type Line, type Style, styled, wrapLine } from "../cli/text/styled-text.ts";
 
 export interface DemoOptions {
   /** Leave the data folder behind to look at. */

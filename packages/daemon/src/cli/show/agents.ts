@@ -10,9 +10,8 @@ import {
 } from "@rouse/contract";
 import type { Surroundings } from "../surroundings.ts";
 import { type Cell, drawList, type ListColumn, none } from "../text/draw-table.ts";
-import { wrapLine } from "../text/fit-text.ts";
 import { countProcesses, inWords } from "../text/phrases.ts";
-import { type Line, styled } from "../text/styled-text.ts";
+import { type Line, styled, wrapLine } from "../text/styled-text.ts";
 import { ago, countdown, stamp } from "../text/tell-time.ts";
 import { describeRestraint } from "./doubt.ts";
 import { agentDocument, countOver, describeEnd, isDoneWith, styledStanding } from "./standing.ts";

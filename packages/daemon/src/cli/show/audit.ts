@@ -1,9 +1,8 @@
 import { createHash, createPublicKey } from "node:crypto";
 import type { AnchorVerdict, AuditRecord, AuditVerdict } from "@rouse/contract";
 import { drawFacts, drawList, type Fact, type ListColumn, none } from "../text/draw-table.ts";
-import { wrapLine } from "../text/fit-text.ts";
 import { count } from "../text/phrases.ts";
-import { type Line, styled } from "../text/styled-text.ts";
+import { type Line, styled, wrapLine } from "../text/styled-text.ts";
 import { stamp } from "../text/tell-time.ts";
 
 const columns: readonly ListColumn<AuditRecord>[] = [

@@ -1,7 +1,6 @@
 import type { EpochMs, FleetCause, GapCause, HoldCause, Restraint, SelfDoubtReport } from "@rouse/contract";
 import type { Surroundings } from "../surroundings.ts";
-import { cutLine } from "../text/fit-text.ts";
-import { type Line, styled } from "../text/styled-text.ts";
+import { cutLine, type Line, styled } from "../text/styled-text.ts";
 import { ago, countdown, describeSeconds, lasting } from "../text/tell-time.ts";
 
 const gaps: Readonly<Record<GapCause, string>> = {

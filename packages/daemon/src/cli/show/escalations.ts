@@ -10,9 +10,8 @@ import type {
   Severity,
 } from "@rouse/contract";
 import { drawFacts, drawList, drawSection, type Fact, type ListColumn, orNone } from "../text/draw-table.ts";
-import { wrapLine } from "../text/fit-text.ts";
 import { inWords, sentence, wordIllness } from "../text/phrases.ts";
-import { type Line, type Span, type Style, styled } from "../text/styled-text.ts";
+import { type Line, type Span, type Style, styled, wrapLine } from "../text/styled-text.ts";
 import { inTime, stampAhead, stampAndAge } from "../text/tell-time.ts";
 import { showEvent } from "./describe-event.ts";
 import { describeFinding } from "./health.ts";

@@ -11,9 +11,8 @@ import {
   type TerminalReport,
 } from "@rouse/contract";
 import { drawFacts, type Fact, orNone } from "../text/draw-table.ts";
-import { wrapLine } from "../text/fit-text.ts";
 import { count, inWords, listProcesses } from "../text/phrases.ts";
-import { type Line, styled } from "../text/styled-text.ts";
+import { type Line, styled, wrapLine } from "../text/styled-text.ts";
 import { describeSeconds, lasting, stamp, stampAndAge } from "../text/tell-time.ts";
 import { describeActivity, describeDoing, limitInTheWay, showHealthList } from "./agents.ts";
 import { neededFor } from "./describe-event.ts";

@@ -4,8 +4,7 @@ import type { Accuracy, Mistake, Share } from "../../replay/measure-labels.ts";
 import { type Replayed, type Verdict, verdicts } from "../../replay/replay-run.ts";
 import { type SourceSummary, summariseRuns, worstFirst } from "../../replay/summarise-runs.ts";
 import { drawTable } from "../text/draw-table.ts";
-import { wrapLine } from "../text/fit-text.ts";
-import { type Line, type Span, type Style, styled } from "../text/styled-text.ts";
+import { type Line, type Span, type Style, styled, wrapLine } from "../text/styled-text.ts";
 
 const styles: Readonly<Record<Verdict, Style>> = {
   healthy: "green",

@@ -1,8 +1,7 @@
 import { type EpochMs, type TaskPage, TaskPriority, type TaskReport, type TaskStatus } from "@rouse/contract";
 import { drawFacts, drawList, type Fact, type ListColumn, none } from "../text/draw-table.ts";
-import { wrapLine } from "../text/fit-text.ts";
 import { inWords } from "../text/phrases.ts";
-import { type Line, type Span, type Style, styled } from "../text/styled-text.ts";
+import { type Line, type Span, type Style, styled, wrapLine } from "../text/styled-text.ts";
 import { ago, describeSeconds, inTime, stampAndAge } from "../text/tell-time.ts";
 
 /** `rouse tasks`: tasks that need somebody, are under way, wait. `over` tasks are not listed because they are over. */

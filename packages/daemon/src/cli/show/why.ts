@@ -8,9 +8,8 @@ import type {
   WhyReport,
 } from "@rouse/contract";
 import { drawFacts, drawList, drawSection, type Fact, type ListColumn, orNone } from "../text/draw-table.ts";
-import { wrapLine } from "../text/fit-text.ts";
 import { count, inWords, wordIllness } from "../text/phrases.ts";
-import { type Line, styled } from "../text/styled-text.ts";
+import { type Line, styled, wrapLine } from "../text/styled-text.ts";
 import { ago, describeSeconds, inTime, lasting, stamp, stampAndAge } from "../text/tell-time.ts";
 import { heldBackBy, showEvent } from "./describe-event.ts";
 import { describeDoubt, restraintWords } from "./doubt.ts";

@@ -1,5 +1,4 @@
-import { cutLine, cutText, widthOf, wrapLine } from "./fit-text.ts";
-import { type Line, type Span, spansOf, styled } from "./styled-text.ts";
+import { cutLine, cutText, type Line, type Span, spansOf, styled, widthOf, wrapLine } from "./styled-text.ts";
 
 export interface Column {
   readonly title: string;

@@ -2,8 +2,7 @@ import { type DurationMs, exitWord, Fault } from "@rouse/contract";
 import { refuseInsideAgent } from "../../caller.ts";
 import { exit } from "../../exit-codes.ts";
 import type { Surroundings } from "../../surroundings.ts";
-import { wrapLine } from "../../text/fit-text.ts";
-import { styled } from "../../text/styled-text.ts";
+import { styled, wrapLine } from "../../text/styled-text.ts";
 import type { AddCommand } from "../add-command.ts";
 
 const afterword = `

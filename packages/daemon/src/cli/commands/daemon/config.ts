@@ -2,8 +2,7 @@ import type { ConfigReading } from "../../../config/read-config.ts";
 import { exit } from "../../exit-codes.ts";
 import type { Surroundings } from "../../surroundings.ts";
 import { drawFacts } from "../../text/draw-table.ts";
-import { wrapLine } from "../../text/fit-text.ts";
-import { styled } from "../../text/styled-text.ts";
+import { styled, wrapLine } from "../../text/styled-text.ts";
 import { type AddCommand, type Json, jsonOption } from "../add-command.ts";
 
 export const addConfig: AddCommand = (program, here, finish) => {

@@ -12,7 +12,7 @@ import { findRunning } from "../../find-daemon.ts";
 import type { Surroundings } from "../../surroundings.ts";
 import { hasUserSystemd, lingers, systemctl, unitMark, unitName, writeUnit } from "../../systemd.ts";
 import { drawFacts, type Fact } from "../../text/draw-table.ts";
-import { wrapLine } from "../../text/fit-text.ts";
+import { wrapLine } from "../../text/styled-text.ts";
 import { type AddCommand, type Json, jsonOption, tell } from "../add-command.ts";
 import { addListenOptions, refuseHalfTls } from "./up.ts";
 import { awaitDaemon, type ListenWishes, wordsOf } from "./up-detached.ts";

@@ -2,8 +2,7 @@ import { version } from "../../../version.ts";
 import type { Check, Verdict } from "../../doctor/check.ts";
 import { type ExitCode, exit } from "../../exit-codes.ts";
 import type { Life } from "../../gather-status.ts";
-import { wrapLine } from "../../text/fit-text.ts";
-import { type Line, type Style, styled } from "../../text/styled-text.ts";
+import { type Line, type Style, styled, wrapLine } from "../../text/styled-text.ts";
 import { type AddCommand, type Json, jsonOption, tell } from "../add-command.ts";
 
 const afterword = `

@@ -12,8 +12,7 @@ import { exit } from "../../exit-codes.ts";
 import { answersAt, findRunning } from "../../find-daemon.ts";
 import type { Surroundings } from "../../surroundings.ts";
 import { drawFacts, type Fact } from "../../text/draw-table.ts";
-import { wrapLine } from "../../text/fit-text.ts";
-import { type Line, styled } from "../../text/styled-text.ts";
+import { type Line, styled, wrapLine } from "../../text/styled-text.ts";
 
 /** Options of `rouse up` about where to listen; `undefined` where the person gave none. */
 export interface ListenWishes {

@@ -5,7 +5,7 @@ import { interrupted } from "../../exit-codes.ts";
 import { connect } from "../../find-daemon.ts";
 import { showEvent } from "../../show/describe-event.ts";
 import type { Surroundings } from "../../surroundings.ts";
-import { wrapLine } from "../../text/fit-text.ts";
+import { wrapLine } from "../../text/styled-text.ts";
 import { type AddCommand, given, readWhole } from "../add-command.ts";
 
 interface EventsOptions {

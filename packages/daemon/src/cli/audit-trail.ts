@@ -60,8 +60,8 @@ async function configuredAnchors(here: Surroundings): Promise<readonly string[]>
 }
 
 /**
- * Reads the anchors of the configuration, and those named on the command line, relative to the working folder. An anchor
- * that cannot be read is reported as such: nobody should think that it agreed.
+ * Reads the anchors of the configuration, and those named on the command line, relative to the working folder. An
+ * anchor that cannot be read is reported as such: nobody should think that it agreed.
  */
 export async function readAnchors(
   { home, workingFolder }: Surroundings,

@@ -44,7 +44,7 @@ export function tellHeldAgents({ agents, left }: HeldAgents): string {
 const listNames = (names: readonly string[]): string =>
   `${names.slice(0, mostNamed).join(", ")}${names.length > mostNamed ? ", …" : ""}`;
 
-/** An agent's holder on this machine; `null` when the agent is over, or failed to start and has only a folder. */
+/** An agent's holder on this machine; `null` when the agent is over or failed to start. Throws for an unknown name. */
 export function findHolder(home: string, agentId: string): HolderFile | null {
   const file = readHolderFile(home, agentId);
   if (file !== null && isHolderAlive(file)) return file;

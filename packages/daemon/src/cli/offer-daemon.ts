@@ -42,7 +42,7 @@ export async function offerDaemon(here: Surroundings, wish: DaemonWish): Promise
   return { kind: "started" };
 }
 
-/** Only with a terminal on all three does somebody see the question and can answer it. */
+/** Only with a terminal on all three can somebody see the question and answer it. */
 const canBeAsked = ({ json }: DaemonWish): boolean =>
   [process.stdin, process.stdout, process.stderr].every(({ isTTY }) => isTTY) && json === undefined;
 

@@ -40,7 +40,7 @@ interface PsView {
   readonly all: boolean;
   /** Only some agents were asked for. */
   readonly filtered: boolean;
-  /** Drawn anew after events, and beats are none: so it shows since when a state lasts, not who was heard. */
+  /** The picture is drawn after events, and beats are none: it shows since when a state lasts, not who was heard. */
   readonly watching?: boolean;
 }
 

@@ -4,7 +4,7 @@ import { inWords } from "../text/phrases.ts";
 import { type Line, type Span, type Style, styled, wrapLine } from "../text/styled-text.ts";
 import { ago, describeSeconds, inTime, stampAndAge } from "../text/tell-time.ts";
 
-/** `rouse tasks`: tasks that need somebody, are under way, wait. `over` tasks are not listed because they are over. */
+/** `rouse tasks`: tasks that need somebody, then those under way, then those that wait. `over` counts the unlisted. */
 export function showTasks(
   { tasks, total }: Pick<TaskPage, "tasks" | "total">,
   over: number,
@@ -90,7 +90,7 @@ export function describeTask(task: TaskReport): Line {
   return [styled("bold", taskId), ` is ${status}${by}${whose}${meant}${waits}.`];
 }
 
-/** Names the tasks that a task waits for, and says of each whether it was made: otherwise the wait never ends. */
+/** Names the tasks that a task waits for. For one that nobody has made it would wait without end, so that is said. */
 const nameOthers = ({ waitsFor }: TaskReport): string =>
   waitsFor.map(({ taskId, status }) => `${taskId} (${status ?? "nobody has made it yet"})`).join(", ");
 

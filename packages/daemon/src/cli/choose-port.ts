@@ -2,12 +2,12 @@ import { Fault } from "@rouse/contract";
 
 export const defaultPort = 7433;
 
-/** Where `rouse up` listens: the option wins over ROUSE_PORT, and that over the port everybody expects. */
+/** The port on which `rouse up` listens: the option wins over ROUSE_PORT, and ROUSE_PORT over the default. */
 export function choosePort(option: number | undefined, environment: NodeJS.ProcessEnv): number {
   return option ?? readPortVariable(environment) ?? defaultPort;
 }
 
-/** `null`: it is not set. */
+/** The value of ROUSE_PORT; `null` when it is not set. */
 export function readPortVariable({ ROUSE_PORT: text }: NodeJS.ProcessEnv): number | null {
   if (text === undefined || text === "") return null;
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;

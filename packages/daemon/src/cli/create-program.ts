@@ -1,10 +1,10 @@
 import { Command } from "commander";
 import { version } from "../version.ts";
+import type { OpenAuditHands } from "./audit-trail.ts";
 import type { AddCommand } from "./commands/add-command.ts";
 import type { Up } from "./commands/daemon/up.ts";
 import type { OpenWorkspaces } from "./commands/tasks/checkpoints.ts";
 import { exitMeanings } from "./exit-codes.ts";
-import type { OpenAuditHands } from "./gather-trail.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 const examples: readonly (readonly [string, string])[] = [
@@ -23,7 +23,7 @@ interface Hands {
   readonly openAuditHands?: OpenAuditHands | undefined;
 }
 
-/** In the order of the help. Each is loaded when it is asked for, because what all of them load takes several times as long as most of them work. */
+/** The commands in the order of the help. Each is loaded when it is called: loading all of them takes too long. */
 const commands: Readonly<Record<string, (hands: Hands) => Promise<AddCommand>>> = {
   up: async ({ up }) => (await import("./commands/daemon/up.ts")).addUp(up),
   down: async () => (await import("./commands/daemon/down.ts")).addDown,
@@ -37,13 +37,13 @@ const commands: Readonly<Record<string, (hands: Hands) => Promise<AddCommand>>> 
   nudge: async () => (await import("./commands/agents/nudge.ts")).addNudge,
   escalate: async () => (await import("./commands/agents/escalations.ts")).addEscalate,
   escalations: async () => (await import("./commands/agents/escalations.ts")).addEscalations,
-  terminate: async () => (await import("./commands/agents/terminate.ts")).addTerminate,
-  recover: async () => (await import("./commands/agents/recover.ts")).addRecover,
+  terminate: async () => (await import("./commands/agents/order-agent.ts")).addTerminate,
+  recover: async () => (await import("./commands/agents/order-agent.ts")).addRecover,
   rm: async () => (await import("./commands/agents/remove.ts")).addRm,
   prune: async () => (await import("./commands/agents/remove.ts")).addPrune,
   adopt: async () => (await import("./commands/agents/adopt.ts")).addAdopt,
   health: async () => (await import("./commands/agents/health.ts")).addHealth,
-  why: async () => (await import("./commands/agents/why.ts")).addWhy,
+  why: async () => (await import("./commands/agents/health.ts")).addWhy,
   logs: async () => (await import("./commands/agents/logs.ts")).addLogs,
   events: async () => (await import("./commands/history/events.ts")).addEvents,
   audit: async ({ openAuditHands }) => (await import("./commands/history/audit.ts")).addAudit(openAuditHands),
@@ -59,10 +59,10 @@ const commands: Readonly<Record<string, (hands: Hands) => Promise<AddCommand>>> 
   demo: async () => (await import("./commands/daemon/demo.ts")).addDemo,
   completion: async ({ up }) =>
     (await import("./commands/daemon/completion.ts")).addCompletion((here) => createProgram([], here, up, () => {})),
-  doctor: async () => (await import("./commands/daemon/doctor.ts")).addDoctor,
+  doctor: async () => (await import("./commands/daemon/status.ts")).addDoctor,
 };
 
-/** Words that people know from elsewhere. Those for orders say which command they are. */
+/** Other names of commands, which people know from elsewhere. Those of orders say which command they run. */
 const otherWords: Readonly<Record<string, string>> = {
   list: "ps",
   ls: "ps",
@@ -71,7 +71,7 @@ const otherWords: Readonly<Record<string, string>> = {
   restart: "recover",
 };
 
-/** Others they try, and what they want: what looks most like the word would often do something else. */
+/** Words that people try, and the command they want. The most similar name would often do something else. */
 const wanted: Readonly<Record<string, string>> = {
   remove: "rm",
   delete: "rm",
@@ -89,7 +89,7 @@ const wanted: Readonly<Record<string, string>> = {
   "-v": "--version",
 };
 
-/** The program that understands `words`: with the command they name, or with all of them where there is something to explain. */
+/** Creates the program for `words`: with the command they name, or with all commands where help is needed. */
 export async function createProgram(
   words: readonly string[],
   here: Surroundings,

@@ -1,8 +1,8 @@
-import { type AgentHealth, type FaultCode, type HealthState, isGoodEnd } from "@rouse/contract";
+import { type AgentHealth, type FaultCode, isGoodEnd } from "@rouse/contract";
 
 import { notWritten } from "./leave-without-reader.ts";
 
-/** What a script can tell from the way `rouse` ended. */
+/** The exit codes of `rouse`. */
 export const exit = {
   fine: 0,
   wrong: 1,
@@ -16,7 +16,7 @@ export const exit = {
 } as const;
 export type ExitCode = (typeof exit)[keyof typeof exit];
 
-/** Ctrl-C, as shells report it. */
+/** The exit code after Ctrl-C, as shells report it. */
 export const interrupted = 130;
 
 export const exitMeanings: readonly (readonly [ExitCode | typeof interrupted, string])[] = [
@@ -75,17 +75,11 @@ const byFault: Readonly<Record<FaultCode, ExitCode>> = {
 
 export const exitCodeOf = (fault: { code: FaultCode }): ExitCode => byFault[fault.code];
 
-/** `rouse health AGENT` as a condition in a script: warning signs alone are no reason to act. */
-const byState: Readonly<Record<HealthState, ExitCode>> = {
-  HEALTHY: exit.fine,
-  DEGRADED: exit.fine,
-  UNRESPONSIVE: exit.wrong,
-  STUCK: exit.wrong,
-  FAILING: exit.wrong,
-  QUARANTINED: exit.wrong,
-  TERMINATED: exit.wrong,
-};
-
-/** Of one that is over it counts how it ended. */
-export const exitCodeOfStanding = ({ state, over }: Pick<AgentHealth, "state" | "over">): ExitCode =>
-  over ? (isGoodEnd(over) ? exit.fine : exit.wrong) : byState[state];
+/**
+ * `rouse health AGENT` as a condition in a script: warning signs alone (DEGRADED) are no reason to act. For an agent
+ * that is over it counts how it ended.
+ */
+export function exitCodeOfStanding({ state, over }: Pick<AgentHealth, "state" | "over">): ExitCode {
+  const isFine = over ? isGoodEnd(over) : state === "HEALTHY" || state === "DEGRADED";
+  return isFine ? exit.fine : exit.wrong;
+}

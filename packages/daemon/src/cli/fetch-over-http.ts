@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Fetch } from "@rouse/sdk";
 
-/** For commands that ask once and end: the HTTP parser of Node's own `fetch` is compiled anew by each process, which takes longer than the rest of `rouse ps`. */
+/** A `fetch` for commands that ask once: Node's own compiles its parser anew, which takes longer than `rouse ps`. */
 export const fetchOverHttp: Fetch = async (url, { method = "GET", headers, body, signal }) => {
   // An import of node:http makes the newer Nodes load their own `fetch` with it.
   const { request } = process.getBuiltinModule(url.startsWith("https:") ? "node:https" : "node:http");

@@ -10,7 +10,7 @@ import type { Surroundings } from "./surroundings.ts";
 export interface DaemonAddress {
   readonly url: string;
   readonly token: string;
-  /** Sends only while whoever was found is there: a command that follows events may outlive the daemon. */
+  /** Sends only while the daemon that was found runs: a command that follows events may outlive it. */
   readonly fetch: Fetch;
 }
 
@@ -33,7 +33,7 @@ export async function findDaemon(here: Places): Promise<DaemonAddress> {
 const notRunning = (): Fault =>
   new Fault("daemon-unreachable", "no Rouse is running; start it with `rouse up -d`", { retryable: true });
 
-/** One that was started again at the same address is as good. */
+/** A daemon that was started again at the same address is as good. */
 const fetchWhileRunning =
   (home: string, url: string): Fetch =>
   async (...request) => {
@@ -42,8 +42,8 @@ const fetchWhileRunning =
   };
 
 /**
- * The daemon of this data folder, or `null` when none is running. One that was killed leaves its file, and anybody may bind the port it had: the token
- * goes to nobody but the process that wrote the file.
+ * The daemon of this data folder, or `null` when none is running. A daemon that was killed leaves daemon.json, and
+ * anybody may bind its port: the token goes only to the process that wrote the file.
  */
 export async function findRunning(home: string): Promise<DaemonFile | null> {
   const left = await readDaemonFile(home);
@@ -64,7 +64,7 @@ function isThere(pid: number): boolean {
   }
 }
 
-/** What a daemon said of itself when it started, or `null` when it said goodbye. Earlier versions said less. */
+/** What a daemon wrote to daemon.json; `null` when it ended and removed the file. Earlier versions wrote less. */
 export async function readDaemonFile(home: string): Promise<DaemonFile | null> {
   const file = join(home, "daemon.json");
   const text = await readIfThere(file);
@@ -72,10 +72,8 @@ export async function readDaemonFile(home: string): Promise<DaemonFile | null> {
   const parsed = parse(text) as Partial<DaemonFile> | null;
   const { pid, startTicks, url, startedAt, version, startedBy, log, asked, preset, sources } = parsed ?? {};
   if (typeof url !== "string" || !Number.isInteger(pid)) {
-    throw new Fault(
-      "daemon-unreachable",
-      `${file} is not what a running Rouse writes; start it again with \`rouse up\``,
-    );
+    const message = `${file} is not what a running Rouse writes; start it again with \`rouse up\``;
+    throw new Fault("daemon-unreachable", message);
   }
   return {
     pid: Number(pid),
@@ -102,10 +100,8 @@ async function readToken(home: string): Promise<string> {
 function refuseInTheClear(url: string): void {
   const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: "", hostname: "" };
   if (protocol !== "http:" || /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)) return;
-  throw new Fault(
-    "tls-required",
-    "refusing to send the token over the network in the clear; use an https:// address or a tunnel",
-  );
+  const message = "refusing to send the token over the network in the clear; use an https:// address or a tunnel";
+  throw new Fault("tls-required", message);
 }
 
 async function readIfThere(file: string): Promise<string | null> {
@@ -124,4 +120,20 @@ function parse(text: string): unknown {
   } catch {
     return null;
   }
+}
+
+/** Whether anybody answers at this address. Nothing secret is sent, so any certificate will do. */
+export function answersAt(url: string, patience = 2000): Promise<boolean> {
+  const { request } = process.getBuiltinModule(url.startsWith("https:") ? "node:https" : "node:http");
+  return new Promise((resolve) => {
+    const asking = request(`${url}/livez`, { agent: false, timeout: patience, rejectUnauthorized: false });
+    asking.on("response", (answer) => {
+      answer.resume();
+      resolve(answer.statusCode === 200);
+    });
+    asking.on("timeout", () => asking.destroy());
+    asking.on("error", () => resolve(false));
+    asking.on("close", () => resolve(false));
+    asking.end();
+  });
 }

@@ -3,8 +3,8 @@ import { connectRouse } from "@rouse/sdk";
 import { readLastWords } from "../home/keep-stderr.ts";
 import type { DaemonFile } from "../home/open-home.ts";
 import { version } from "../version.ts";
-import { checkConfig } from "./doctor/check-config.ts";
-import { checkHome } from "./doctor/check-home.ts";
+import { troubles } from "./doctor/check-daemon.ts";
+import { checkConfig, checkHome } from "./doctor/check-home.ts";
 import { findDaemon, isRunning, readDaemonFile } from "./find-daemon.ts";
 import { findHeldAgents } from "./find-held.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -15,22 +15,22 @@ export interface Problem {
 }
 
 /**
- * `ready`: it can save what it hears. `no-answer`: its process is there, and does not answer. `unreachable`: nobody answers where ROUSE_URL says.
- * `refused`: somebody is there, and the token here is not for that.
+ * `ready`: Rouse can save what it hears. `no-answer`: its process runs, but does not answer. `unreachable`: nobody
+ * answers at ROUSE_URL. `refused`: Rouse answers, but not to the token we have.
  */
 export type Life = "ready" | "not-ready" | "refused" | "no-answer" | "not-running" | "unreachable";
 
 export interface StatusReport {
   readonly life: Life;
   readonly home: string;
-  /** What it said when it started; of one that was killed, too. `null` for one at another place, and for none. */
+  /** What the daemon wrote down when it started, also if it was killed; `null` with ROUSE_URL, or without one. */
   readonly daemon: DaemonFile | null;
   readonly url: string | null;
-  /** What it answered. */
+  /** The daemon's own report. */
   readonly answer: SystemStatus | null;
-  /** Agents of this data folder that run, whether anybody watches or not. */
+  /** Agents of this data folder that run, whether a daemon watches them or not. */
   readonly held: readonly string[];
-  /** Those whose own process is over, and which left others that run. */
+  /** Agents whose own process is over, while others that they started still run. */
   readonly left: readonly string[];
   readonly lastWords: string;
   readonly problems: readonly Problem[];
@@ -38,7 +38,7 @@ export interface StatusReport {
 
 const patience = 5000;
 
-/** Everything that can be known of the Rouse of this data folder, or of the one that ROUSE_URL names, without changing anything. */
+/** Gathers what is known of the Rouse of this data folder, or of the one that ROUSE_URL names. Changes nothing. */
 export async function gatherStatus(here: Surroundings): Promise<StatusReport> {
   const elsewhere = here.environment.ROUSE_URL || null;
   const [written, asked, home] = await Promise.all([
@@ -88,12 +88,8 @@ function problemsOfDaemon(asked: SystemStatus | Fault, life: Life): Problem[] {
   if (life === "not-running") return [];
   if (asked instanceof Fault) return [{ what: asked.message, advice: advices[life] ?? "" }];
   const problems: Problem[] = [];
-  if (asked.status === "store-unavailable")
-    problems.push({ what: "it cannot save anything, so nobody is judged", advice: "look at its log and at the disk" });
-  if (asked.status === "frozen")
-    problems.push({ what: "it is frozen: nothing is done to any agent", advice: "`rouse thaw` when you are done" });
-  if (asked.status === "on-hold")
-    problems.push({ what: "it holds back verdicts that rest on silence", advice: "`rouse health` says why" });
+  const trouble = troubles[asked.status];
+  if (trouble !== undefined) problems.push({ what: `it ${trouble[0]}`, advice: trouble[1] });
   if (asked.version !== version) {
     const what = `version ${asked.version} is running, this command is ${version}`;
     problems.push({ what, advice: "`rouse down` and `rouse up -d` start the one you have now; agents run on" });
@@ -101,7 +97,9 @@ function problemsOfDaemon(asked: SystemStatus | Fault, life: Life): Problem[] {
   return problems;
 }
 
-/** The folder, the disk and what a reload would read. A warning about settings without effect is left to `rouse doctor`. */
+/**
+ * Problems of the data folder, the disk and the configuration. `rouse doctor` also warns of settings without effect.
+ */
 async function checkPlace(here: Surroundings): Promise<Problem[]> {
   const [home, config] = await Promise.all([checkHome(here.home), checkConfig(here)]);
   return [...home.filter(({ verdict }) => verdict !== "ok"), ...config.filter(({ verdict }) => verdict === "fail")].map(

@@ -1,11 +1,11 @@
 import { writeSync } from "node:fs";
 
-/** What a script is told when the output could not be written: nothing it could trust has come out. */
+/** The exit code when the output could not be written. */
 export const notWritten = 8;
 
 /**
- * `rouse ps | head` closes our output early: that is the end of the command, not an error. Where it cannot be written, such as on a full disk, one
- * sentence says so. A daemon goes on either way.
+ * Ends the command when its output cannot be written. `rouse ps | head` closes the output early, which is no error; a
+ * full disk is, and one sentence says so. A daemon (`stays`) goes on either way.
  */
 export function leaveWithoutReader(stays: () => boolean): void {
   for (const stream of [process.stdout, process.stderr]) {
@@ -21,7 +21,7 @@ export function leaveWithoutReader(stays: () => boolean): void {
 const describe = ({ code = "unknown" }: NodeJS.ErrnoException): string =>
   code === "ENOSPC" ? "no space left on the device (ENOSPC)" : code;
 
-/** There is nobody left to tell when that fails as well. */
+/** When stderr fails as well, nobody is left to tell. */
 function say(sentence: string): void {
   try {
     writeSync(2, sentence);

@@ -9,29 +9,29 @@ export interface DaemonWish {
   readonly json?: true;
 }
 
-export type Offered =
-  /** One runs by now. */
+type Offered =
+  /** A daemon runs by now. */
   | { readonly kind: "started" }
   | { readonly kind: "none" }
-  /** The command is over before anything was started. */
+  /** The daemon did not start, and the command ends with this code before an agent was started. */
   | { readonly kind: "over"; readonly code: number };
 
 export const nobodyWatches = "no Rouse is running, so nobody watches yet; `rouse up -d` picks this agent up";
 
-/** For `option` of both commands. The first of the two has to be added first: then neither is the default. */
+/** Arguments for `option`. `--daemon` has to be added first: then neither is the default. */
 export const daemonOption = ["--daemon", "start a Rouse if none is running, without asking"] as const;
 export const noDaemonOption = ["--no-daemon", "start none, and do not ask"] as const;
 
 /**
- * For an agent that nobody would watch: starts a Rouse as `rouse up -d` does, if that is wanted. Asked is only a person who sees the question and can
- * answer it; an agent that starts another is not one.
+ * Starts a Rouse as `rouse up -d` does, if that is wanted, because nobody would watch the agent otherwise. Only a
+ * person who sees the question and can answer it is asked, never an agent that starts another.
  */
 export async function offerDaemon(here: Surroundings, wish: DaemonWish): Promise<Offered> {
   const { ROUSE_URL: named, ROUSE_AGENT_ID: inside } = here.environment;
   if (wish.daemon && named && inside === undefined)
     throw new Fault("bad-request", `--daemon: ROUSE_URL names the Rouse at ${named}, which is started where it runs`);
   const wanted = wish.daemon ?? (canBeAsked(wish) && !named && inside === undefined);
-  // One that refuses our token is there all the same.
+  // A daemon that would refuse our token counts as running, too.
   if (!wanted || (await findRunning(here.home)) !== null) return { kind: "none" };
   if (wish.daemon === undefined && !(await askPerson())) return { kind: "none" };
   const { startForOwner, tellFailure } = await import("./commands/daemon/up-detached.ts");
@@ -42,11 +42,11 @@ export async function offerDaemon(here: Surroundings, wish: DaemonWish): Promise
   return { kind: "started" };
 }
 
-/** Somebody who reads only the output, or only the errors, would wait for an answer that nobody knows to give. */
+/** Only with a terminal on all three can somebody see the question and answer it. */
 const canBeAsked = ({ json }: DaemonWish): boolean =>
   [process.stdin, process.stdout, process.stderr].every(({ isTTY }) => isTTY) && json === undefined;
 
-/** Ctrl-C ends the command as it always does: the terminal is as it was. No more input is a no. */
+/** Asks on stderr. The terminal's mode is not changed, so Ctrl-C ends the command. The end of input is a no. */
 async function askPerson(): Promise<boolean> {
   const { createInterface } = await import("node:readline");
   const lines = createInterface({ input: process.stdin, terminal: false });

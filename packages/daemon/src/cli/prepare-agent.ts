@@ -1,5 +1,7 @@
 import { basename, resolve } from "node:path";
 import {
+  type AgentFamily,
+  type AgentHealth,
   type DurationMs,
   Fault,
   idRule,
@@ -12,15 +14,15 @@ import {
 } from "@rouse/contract";
 import { chooseFamily, takesMessages } from "@rouse/core";
 import { findCommand, nextIncarnation, readStore, type Spec } from "@rouse/holder";
+import { connectRouse } from "@rouse/sdk";
 import { isConfigured, type SettingsBook, shippedConfig } from "../config/shipped-config.ts";
 import { environmentFor } from "../holders/agent-environment.ts";
 import { openHome } from "../home/open-home.ts";
-import { askDaemon, type DaemonAnswer } from "./ask-daemon.ts";
 import { choosePort, defaultPort } from "./choose-port.ts";
-import { usualRestartRule } from "./restart-rule.ts";
+import { findDaemon } from "./find-daemon.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** What a person says of an agent they start. */
+/** What a person wants of an agent they start. */
 export interface AgentWishes {
   readonly command: readonly string[];
   readonly name?: string | undefined;
@@ -28,12 +30,13 @@ export interface AgentWishes {
   readonly task?: string | undefined;
   readonly policy?: string | undefined;
   readonly cwd?: string | undefined;
-  readonly env?: readonly string[] | undefined;
-  /** Its owner's own rule: stop it after so long without any sign of work. */
+  /** Variables besides those of our own environment. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** The owner's rule: stop the agent after so long without any sign of work. */
   readonly idleKill?: DurationMs | undefined;
-  /** What follows when it ends; what is usual for such an agent when not said. */
+  /** What follows when the agent ends; when not given, what is usual for such an agent. */
   readonly restart?: RestartRule | undefined;
-  /** Names that turned out to be taken; only for one that was not named. */
+  /** Names that turned out to be taken; only for an agent that the person did not name. */
   readonly not?: readonly string[] | undefined;
 }
 
@@ -44,16 +47,16 @@ export interface Surface {
   readonly rows: number;
 }
 
-export interface PreparedAgent {
+interface PreparedAgent {
   readonly spec: Spec;
   readonly home: string;
-  /** What holds for it by the configuration found here. */
+  /** The settings of this agent, by the configuration found here. */
   readonly settings: Settings;
-  /** Whether a monitor is there to be told. */
+  /** Whether a monitor runs that watches it. */
   readonly watched: boolean;
 }
 
-/** Everything about an agent is settled before it is started: who it is, which life, what it runs in and what it is told. */
+/** Settles everything about an agent before it is started: its id, incarnation, folder, environment and settings. */
 export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surface: Surface): Promise<PreparedAgent> {
   const { folder: home, token } = openHome(here.home);
   const { command } = wishes;
@@ -68,7 +71,8 @@ export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surf
   const own = config?.settingsFor({ agentId, agentType, taskId, policy }) ?? settings;
   const incarnation = Math.max(nextIncarnation(home, agentId), (daemon.incarnation ?? 0) + 1);
   const url = daemon.url ?? `http://127.0.0.1:${choosePort(undefined, here.environment) || defaultPort}`;
-  const base = { ...definedOnly(here.environment), ...readVariables(wishes.env ?? []) };
+  const defined = Object.entries(here.environment).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const base = { ...Object.fromEntries(defined), ...wishes.env };
   const program = chooseFamily(command);
   const spec: Spec = {
     agentId,
@@ -76,7 +80,7 @@ export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surf
     taskId,
     policy,
     incarnation,
-    // With no monitor there, the one that was may be of a database that is gone by now.
+    // Without a running monitor the last one may have had a database that is gone by now.
     store: daemon.url === null ? null : (readStore(home)?.store ?? null),
     command: [...command],
     cwd: resolve(here.workingFolder, wishes.cwd ?? "."),
@@ -88,13 +92,21 @@ export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surf
     keepBytes: Math.round(own.terminal.output_kept_mb * 1024 * 1024),
     watch: { patterns: [...own.terminal.patterns], completionMarker: own.terminal.completion_marker },
     idleKillMs: wishes.idleKill ?? null,
-    // Whoever runs it in their own terminal starts it again themselves.
-    ...(surface.foreground
-      ? {}
-      : { restart: wishes.restart ?? usualRestartRule({ ...program, taskId, settings: own }) }),
+    // An agent in a person's own terminal is started again by that person.
+    ...(surface.foreground ? {} : { restart: wishes.restart ?? usualRestartRule(program.family, taskId, own) }),
   };
   findCommand(command[0] ?? "", spec.cwd, spec.env); // before anything else is said
   return { spec, home, settings: own, watched: daemon.url !== null };
+}
+
+/**
+ * What follows an agent's end when nobody said. An agent with a task, and a program that is known to be an agent, is
+ * started again if it fails; any other command is run once, as a shell would. A policy that restarts agents for missed
+ * beats has said that they are to be started again.
+ */
+function usualRestartRule(family: AgentFamily, taskId: string | null, settings: Settings): RestartRule {
+  const isAgent = family !== "generic" || taskId !== null || settings.heartbeat.restart_on_missed_beats;
+  return isAgent ? { when: "on-failure", max: null } : { when: "no" };
 }
 
 function checkAgentId(value: string, option: string): string {
@@ -107,8 +119,8 @@ function checkId(value: string, option: string): string {
   throw new Fault("bad-request", `${option}: ${idRule}`);
 }
 
-/** `claude-1`, `claude-2`, …: the first that nobody holds and nobody beats under. */
-async function findName(here: Surroundings, home: string, { command, not = [] }: AgentWishes): Promise<NamedAgent> {
+/** Finds the first free name of `claude-1`, `claude-2`, …: no holder and no heartbeats under it. */
+async function findName(here: Surroundings, home: string, { command, not = [] }: AgentWishes) {
   const { isHolderAlive, readHolderFile } = await import("../holders/read-holder-files.ts");
   const stem = stemOf(command[0] ?? "");
   for (let n = 1; ; n++) {
@@ -123,11 +135,6 @@ async function findName(here: Surroundings, home: string, { command, not = [] }:
   }
 }
 
-interface NamedAgent {
-  readonly agentId: string;
-  readonly daemon: DaemonAnswer;
-}
-
 function stemOf(command: string): string {
   const stem = basename(command)
     .replace(/[^A-Za-z0-9._-]/g, "")
@@ -136,12 +143,11 @@ function stemOf(command: string): string {
   return stem === "" || stem.startsWith("rouse.") ? "agent" : stem;
 }
 
-/** A config with mistakes is the daemon's to refuse; an agent is started all the same, read with the shipped settings. */
+/** Reads the settings. With mistakes in the configuration the agent still starts, with shipped settings. */
 async function readSettings(here: Surroundings): Promise<{ config: SettingsBook | null; settings: Settings }> {
-  const { home, workingFolder, environment } = here;
   if (!isConfigured(here)) return { config: shippedConfig, settings: shippedConfig.settings };
   const { loadConfig } = await import("../config/load-config.ts");
-  const reading = await loadConfig({ configFile: undefined, home, workingFolder, environment }).catch(() => null);
+  const reading = await loadConfig(here).catch(() => null);
   if (reading?.ok) return { config: reading.config, settings: reading.config.settings };
   here.warn(
     "the configuration has mistakes (`rouse config check` lists them); the agent is read with the shipped settings",
@@ -155,18 +161,58 @@ function checkPolicy(config: SettingsBook | null, name: string): string {
   throw new Fault("bad-request", `--policy: there is no policy ${name}; there are ${names.join(", ")}`);
 }
 
-function readVariables(given: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    given.map((text) => {
-      const equals = text.indexOf("=");
-      if (equals < 1) throw new Fault("bad-request", "--env: write it as NAME=VALUE");
-      return [text.slice(0, equals), text.slice(equals + 1)];
-    }),
-  );
+/** An agent must not wait for a monitor that hangs. */
+const patience = 2000;
+const lookEvery = 50;
+
+/**
+ * Asks for the address of the monitor, and for the newest incarnation of this name that it knows; `null` when there is
+ * none. Throws when an agent that Rouse did not start sends heartbeats under the name.
+ */
+async function askDaemon(here: Surroundings, agentId: string) {
+  try {
+    const address = await findDaemon(withoutAgentToken(here));
+    const agent = await connectRouse({ ...address, timeout: patience })
+      .getAgentHealth(agentId)
+      .catch((error: unknown) => {
+        if (error instanceof Fault && error.code === "agent-unknown") return null;
+        throw error;
+      });
+    if (agent !== null && beatsByItself(agent))
+      throw new Fault("name-taken", `${agentId} is an agent that sends heartbeats by itself; choose another --name`);
+    return { url: address.url, incarnation: agent?.incarnation ?? null };
+  } catch (error) {
+    if (error instanceof Fault && (error.code === "daemon-unreachable" || error.code === "unauthorized"))
+      return { url: null, incarnation: null };
+    throw error;
+  }
 }
 
-function definedOnly(environment: NodeJS.ProcessEnv): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
+/**
+ * Waits until the monitor knows the agent, because a script may ask for it the next moment; not longer than `patience`.
+ */
+export async function awaitKnown(here: Surroundings, agentId: string, incarnation: number): Promise<void> {
+  const giveUpAt = performance.now() + patience;
+  const rouse = connectRouse({ ...(await findDaemon(withoutAgentToken(here))), timeout: patience });
+  while (performance.now() < giveUpAt) {
+    const agent = await rouse.getAgentHealth(agentId).catch(() => null);
+    if (agent !== null && agent.incarnation >= incarnation) return;
+    await new Promise((resolve) => setTimeout(resolve, lookEvery));
+  }
 }
+
+/**
+ * Inside an agent that Rouse started, ROUSE_TOKEN is that agent's own; the owner's token is in the data folder. Agents
+ * may start others, so this question is asked with the owner's token. Orders use what is in the environment.
+ */
+const withoutAgentToken = (here: Surroundings): Pick<Surroundings, "environment" | "home"> =>
+  here.environment["ROUSE_AGENT_ID"] === undefined
+    ? here
+    : { home: here.home, environment: { ...here.environment, ROUSE_TOKEN: undefined, ROUSE_URL: undefined } };
+
+const beatsByItself = ({ terminal, activity, state, lastHeartbeat }: AgentHealth): boolean =>
+  terminal === null &&
+  lastHeartbeat !== null &&
+  activity.kind !== "FINISHED" &&
+  state !== "UNRESPONSIVE" &&
+  state !== "TERMINATED";

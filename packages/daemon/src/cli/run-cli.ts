@@ -1,10 +1,10 @@
 import { Fault } from "@rouse/contract";
 import { CommanderError } from "commander";
+import type { OpenAuditHands } from "./audit-trail.ts";
 import type { Up } from "./commands/daemon/up.ts";
 import type { OpenWorkspaces } from "./commands/tasks/checkpoints.ts";
 import { createProgram } from "./create-program.ts";
 import { exit, exitCodeOf } from "./exit-codes.ts";
-import type { OpenAuditHands } from "./gather-trail.ts";
 import { leaveWithoutReader } from "./leave-without-reader.ts";
 import { readSurroundings, type Surroundings } from "./surroundings.ts";
 
@@ -12,7 +12,7 @@ const tokenAdvice = "Is ROUSE_HOME the data folder of that daemon, or ROUSE_TOKE
 const shellAdvice =
   "A person who sits in this agent's shell says first: `unset ROUSE_URL ROUSE_TOKEN`; then the token in ROUSE_HOME counts.";
 
-/** Runs one command line and returns how it ended. A bug is thrown: it should be seen with its stack. */
+/** Runs one command line and returns its exit code. A bug is thrown: it should be seen with its stack. */
 export async function runCli(
   words: readonly string[],
   up: Up,

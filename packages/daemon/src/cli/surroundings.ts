@@ -1,6 +1,6 @@
-import { readlinkSync } from "node:fs";
+import { fchmodSync, fstatSync, openSync, readlinkSync } from "node:fs";
 import { resolve } from "node:path";
-import { type EpochMs, printable } from "@rouse/contract";
+import { type EpochMs, Fault, printable } from "@rouse/contract";
 import { homeFolder } from "../home/home-folder.ts";
 import { type Line, paintLine } from "./text/styled-text.ts";
 
@@ -14,11 +14,11 @@ export interface Surroundings {
   readonly width: number;
   now(): EpochMs;
   print(lines: readonly Line[]): void;
-  /** The same as text, with colours where they are shown. */
+  /** A line as text, with colours where they are shown. */
   paint(line: Line): string;
-  /** One document, spread out where a person looks at it. */
+  /** Prints one document, indented in a terminal. */
   printJson(document: unknown): void;
-  /** One of many documents, each on a line of its own. */
+  /** Prints one of many documents on a line of its own. */
   printJsonLine(document: unknown): void;
   printText(text: string): void;
   warn(message: string): void;
@@ -46,7 +46,7 @@ export function readSurroundings(): Surroundings {
   };
 }
 
-/** One that was removed under us still has a name, which nothing is found under. Only who wants to work in it has to know. */
+/** A folder that was removed under us still has a name, under which nothing is found. Few commands work in it. */
 function currentFolder(): string {
   try {
     return process.cwd();
@@ -55,7 +55,25 @@ function currentFolder(): string {
   }
 }
 
-/** The same document, but with nothing in it that a terminal would act on: JSON itself leaves C1 controls and direction marks as they are. */
+/** Opens a file that only its owner may read. An existing file is refused unless it may be overwritten. */
+export function openPrivateFile(path: string, overwrites: boolean): number {
+  try {
+    const handle = openSync(path, overwrites ? "w" : "wx", 0o600);
+    // A file that is overwritten keeps the mode it had.
+    if (fstatSync(handle).isFile()) fchmodSync(handle, 0o600);
+    return handle;
+  } catch (error) {
+    throw cannotWrite(path, error);
+  }
+}
+
+export function cannotWrite(path: string, error: unknown): Fault {
+  const { code } = error as NodeJS.ErrnoException;
+  const why = code === "EEXIST" ? "it exists; --force overwrites it" : `it cannot be written (${code})`;
+  return new Fault("bad-request", `${path}: ${why}`, { cause: error });
+}
+
+/** Writes JSON without anything that a terminal would act on: JSON itself leaves C1 controls and direction marks. */
 export function writeJson(document: unknown, indent: number): string {
   return JSON.stringify(document, null, indent).replace(
     /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g,

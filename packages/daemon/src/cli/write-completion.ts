@@ -1,7 +1,7 @@
 import type { Command, Option } from "commander";
 
 /** What may follow one command on the line. */
-export interface CommandWords {
+interface CommandWords {
   /** Names and aliases from the program on; empty for the program itself. */
   readonly path: readonly string[];
   readonly names: readonly string[];
@@ -68,20 +68,17 @@ function walk(all: readonly CommandWords[]): string {
   return steps.join("\n");
 }
 
-function afterOptions(
-  all: readonly CommandWords[],
-  write: (value: NonNullable<OptionWords["value"]>) => string,
-): string {
-  return all
-    .flatMap((one) =>
-      one.options.flatMap(({ flags, value }) =>
-        value === null
-          ? []
-          : [`    ${flags.map((flag) => quoted(`${keyOf(one)}/${flag}`)).join("|")}) ${write(value)}; return ;;`],
-      ),
-    )
-    .join("\n");
+function afterOptions(all: readonly CommandWords[], write: (value: Value) => string): string {
+  const cases = all.flatMap((one) =>
+    one.options.flatMap(({ flags, value }) => {
+      const patterns = flags.map((flag) => quoted(`${keyOf(one)}/${flag}`)).join("|");
+      return value === null ? [] : [`    ${patterns}) ${write(value)}; return ;;`];
+    }),
+  );
+  return cases.join("\n");
 }
+
+type Value = NonNullable<OptionWords["value"]>;
 
 function writeBash(program: CommandWords): string {
   const all = everyOne(program);
@@ -90,7 +87,7 @@ function writeBash(program: CommandWords): string {
     const words = [...one.commands.flatMap(({ names }) => names), ...one.choices].join(" ");
     return `    ${quoted(keyOf(one))}) flags=${quoted(flags)} words=${quoted(words)} agents=${one.agents ? 1 : 0} ;;`;
   });
-  const value = (of: NonNullable<OptionWords["value"]>): string => {
+  const value = (of: Value): string => {
     if (of === "agents") return `COMPREPLY=($(compgen -W "$(${askAgents})" -- "$cur"))`;
     if (of === "file") return "compopt -o default 2>/dev/null";
     return of === "other" ? ":" : `COMPREPLY=($(compgen -W ${quoted(of.join(" "))} -- "$cur"))`;
@@ -132,7 +129,7 @@ function writeZsh(program: CommandWords): string {
     const choices = one.choices.map((choice) => quoted(choice));
     return `    ${quoted(keyOf(one))}) flags=(${flags.join(" ")}) words=(${[...words, ...choices].join(" ")}) agents=${one.agents ? 1 : 0} ;;`;
   });
-  const value = (of: NonNullable<OptionWords["value"]>): string => {
+  const value = (of: Value): string => {
     if (of === "agents") return `compadd -- \${(f)"$(${askAgents})"}`;
     if (of === "file") return "_files";
     return of === "other" ? ":" : `compadd -- ${of.map(quoted).join(" ")}`;
@@ -180,7 +177,7 @@ ${lines.join("\n")}
 `;
 }
 
-/** Only where the line has come to this command, and no further. Its options are good after those below it as well. */
+/** Completes where the line has come to this command and no further; `below`: after its subcommands as well. */
 function fishLine({ path, names, commands }: CommandWords, what: string, below = false): string {
   if (path.length === 0) return `complete -c rouse -n __fish_use_subcommand ${what}`;
   const seen = [...path.slice(0, -1).map((word) => [word]), names].map(
@@ -193,17 +190,14 @@ function fishLine({ path, names, commands }: CommandWords, what: string, below =
 
 function fishOption({ flags, description, value }: OptionWords): string {
   const names = flags.map((flag) => (flag.startsWith("--") ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`));
-  const takes =
-    value === null
-      ? []
-      : value === "file"
-        ? ["-r -F"]
-        : value === "agents"
-          ? [`-x -a '(${askAgents})'`]
-          : value === "other"
-            ? ["-x"]
-            : [`-x -a ${quoted(value.join(" "))}`];
-  return [...names, ...takes, `-d ${quoted(description)}`].join(" ");
+  return [...names, ...fishValue(value), `-d ${quoted(description)}`].join(" ");
+}
+
+function fishValue(value: OptionWords["value"]): string[] {
+  if (value === null) return [];
+  if (value === "file") return ["-r -F"];
+  if (value === "other") return ["-x"];
+  return [value === "agents" ? `-x -a '(${askAgents})'` : `-x -a ${quoted(value.join(" "))}`];
 }
 
 export const writeScript = { bash: writeBash, zsh: writeZsh, fish: writeFish } as const;

@@ -2,8 +2,9 @@ import { writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 
 /**
- * One small agent of `rouse demo`: works through its steps, saves a checkpoint after each, beats by a timer, and has the weakness it was given.
- * It speaks to Rouse as any agent in any language could: plain HTTP, and the environment it was started with.
+ * One small agent of `rouse demo`. It works through its steps, saves a checkpoint after each, beats by a timer, and
+ * fails as its role says. It speaks to Rouse as any agent in any language could: over plain HTTP, with the environment
+ * it was started with.
  */
 const [role = "worker"] = process.argv.slice(2);
 const {
@@ -19,9 +20,9 @@ const recovery = JSON.parse(process.env["ROUSE_RECOVERY"] ?? "null") as {
 
 const steps = ["read the code", "write a failing test", "make it pass", "tidy up", "run everything", "write it down"];
 const stepTakes = 1200;
-/** A little more often than every second, which is what the policy expects: on a busy machine a timer is late. */
+/** The policy expects a beat every second; on a busy machine a timer is late, so it beats more often. */
 const beatEvery = 800;
-/** Long enough for several beats in the middle of one tool: that shows that a timer sends them. */
+/** Long enough for several beats during one tool, which show that a timer sends them. */
 const toolTakes = 6000;
 
 interface Ack {
@@ -61,26 +62,26 @@ function keepBeating(): void {
   setInterval(() => void beat(), beatEvery);
 }
 
-/** The same call with the same result, until somebody says something. */
+/** Repeats the same call with the same result until a nudge comes. */
 async function loop(): Promise<void> {
   for (let i = 0; !nudged; i++) {
     console.log("$ npm test\n1 failing");
-    const call = { id: `call-${i}`, tool: "bash", args: "npm test" };
-    await post(`/api/v1/agents/${agentId}/steps`, [
-      { kind: "tool_call", ...call },
-      { kind: "tool_result", ...call, text: "1 failing", failed: false },
-    ]);
+    await tellCall(`call-${i}`, "npm test", "1 failing");
     await pause(500);
   }
   for (const args of ["git diff", "cat test/parser.test.js", "sed -i s/two/2/ parser.js"]) {
     console.log(`$ ${args}`);
-    const call = { id: args, tool: "bash", args };
-    await post(`/api/v1/agents/${agentId}/steps`, [
-      { kind: "tool_call", ...call },
-      { kind: "tool_result", ...call, text: `done: ${args}`, failed: false },
-    ]);
+    await tellCall(args, args, `done: ${args}`);
     await pause(600);
   }
+}
+
+async function tellCall(id: string, args: string, text: string): Promise<void> {
+  const call = { id, tool: "bash", args };
+  await post(`/api/v1/agents/${agentId}/steps`, [
+    { kind: "tool_call", ...call },
+    { kind: "tool_result", ...call, text, failed: false },
+  ]);
 }
 
 async function failAsGiven(): Promise<void> {

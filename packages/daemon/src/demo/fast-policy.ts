@@ -1,6 +1,6 @@
 /**
- * The shipped `fleet` preset in fast motion: what takes minutes in earnest takes seconds here. Whoever writes a policy is the owner of its agents, and
- * `restart_on_missed_beats` is a rule of theirs: silence alone stops nobody without one.
+ * The shipped `fleet` preset with seconds instead of minutes. `restart_on_missed_beats` is a rule of the owner: without
+ * it silence alone stops nobody.
  */
 export const fastPolicy = `preset: fleet
 health_monitoring:

@@ -16,14 +16,14 @@ import type { Line } from "../cli/text/styled-text.ts";
 import { fastPolicy } from "./fast-policy.ts";
 import { cast, type DemoOptions, type DemoOutcome, type Story, tellStory } from "./tell-story.ts";
 
-/** A Rouse of its own in a temporary folder, five small agents, and the story of what happens to them. */
+/** Runs a Rouse of its own in a temporary folder with five small agents, and tells what happens to them. */
 export async function runDemo(here: Surroundings, options: DemoOptions): Promise<DemoOutcome> {
   const folder = mkdtempSync(join(tmpdir(), "rouse-demo-"));
   const home = join(folder, "home");
   const work = join(folder, "work");
   for (const made of [home, work]) mkdirSync(made, { mode: 0o700 });
   writeFileSync(join(home, "config.yaml"), fastPolicy);
-  // Where there is git, what an agent had not committed is saved before it is stopped.
+  // With git, an agent's uncommitted work is saved before the agent is stopped.
   spawnSync("git", ["init", "-q"], { cwd: work, stdio: "ignore" });
   const daemon = startDaemon(home);
   try {
@@ -50,7 +50,7 @@ const tellKept = (folder: string, home: string): Line[] => [
 function startDaemon(home: string): ChildProcess {
   const program = process.argv[1] ?? "";
   const env = { ...process.env, ROUSE_HOME: home, ROUSE_URL: undefined, ROUSE_TOKEN: undefined };
-  // Out of reach of Ctrl-C: the cast is ended with its help.
+  // The daemon is detached from Ctrl-C: it is needed to end the agents.
   return spawn(process.execPath, [program, "up", "--port", "0"], { env, stdio: "ignore", detached: true });
 }
 
@@ -83,7 +83,7 @@ async function untilOver(story: Story, { seconds, ended }: DemoOptions): Promise
   return outcome;
 }
 
-/** Whoever is left is ended with the demo; should its Rouse be gone, without it. */
+/** Ends the agents that are left, without the daemon should it be gone. */
 async function endCast(here: Surroundings): Promise<void> {
   const rouse = await findDaemon({ home: here.home, environment: {} }).then(connectRouse, () => null);
   const order = { reason: "the demo is over", force: true };

@@ -2,14 +2,13 @@ import { type EvidenceClass, evidenceClasses, type SavedEvent } from "@rouse/con
 import type { RouseClient } from "@rouse/sdk";
 import { describeEvent } from "../cli/show/describe-event.ts";
 import type { Surroundings } from "../cli/surroundings.ts";
-import { wrapLine } from "../cli/text/fit-text.ts";
-import { type Line, type Style, styled } from "../cli/text/styled-text.ts";
+import { type Line, type Style, styled, wrapLine } from "../cli/text/styled-text.ts";
 
 export interface DemoOptions {
   /** Leave the data folder behind to look at. */
   readonly keep: boolean;
   readonly seconds: number;
-  /** Somebody wants it to end. */
+  /** Resolves when somebody wants the demo to end. */
   readonly ended: Promise<"interrupted">;
 }
 
@@ -96,7 +95,7 @@ export function tellStory(here: Surroundings, rouse: RouseClient, { keep }: Pick
   };
 }
 
-/** In the words of the demo; what it leaves out `rouse events` shows. */
+/** Words an event for the demo; `null` for events that only `rouse events` shows. */
 function retell(event: SavedEvent): Told {
   switch (event.type) {
     case "AGENT_HELD":
@@ -130,7 +129,7 @@ function retell(event: SavedEvent): Told {
   }
 }
 
-/** What was found, and whose rule it is that this is enough. */
+/** What was found of a stopped agent, and whether its owner's rule made that enough. */
 function tellWhy(evidence: readonly string[]): string {
   const found = evidence.filter((text) => !evidenceClasses.includes(text as EvidenceClass));
   const ruled = evidence.includes("owner-rule") ? ["and its owner's rule is to start it again then"] : [];

@@ -1,13 +1,13 @@
 import { Fault } from "@rouse/contract";
 import { markVariable, readIfThere, readProcess } from "@rouse/holder";
 
-/** What tells an agent who it is and whom to speak to. */
+/** Variables that tell an agent who it is and where Rouse is. */
 const given = ["ROUSE_URL", "ROUSE_TOKEN", "ROUSE_AGENT_ID", "ROUSE_TASK_ID", "ROUSE_INCARNATION"] as const;
 const mostAncestors = 64;
 
 /**
- * The environment with what the agent was given that this process runs in. Programs start MCP servers without most of theirs (Codex, Gemini CLI): by
- * that nobody may come to speak with the owner's token.
+ * Adds the variables of the agent that this process runs in. Programs such as Codex and Gemini CLI start MCP servers
+ * without most of their environment; such a server must not speak with the owner's token.
  */
 export function environmentInside(environment: NodeJS.ProcessEnv, pid = process.pid): NodeJS.ProcessEnv {
   if (environment.ROUSE_TOKEN) return environment;
@@ -19,14 +19,14 @@ export function environmentInside(environment: NodeJS.ProcessEnv, pid = process.
   return { ...environment, ...Object.fromEntries(own) };
 }
 
-/** The environment of the nearest process above that Rouse started as an agent, or that inherited it; `null` when there is none. */
+/** The environment of the nearest parent process that has an agent's mark; `null` when there is none. */
 function environmentOfAgent(pid: number): ReadonlyMap<string, string> | null {
   let at = pid;
   let marked: ReadonlyMap<string, string> | null = null;
   for (let steps = 0; at > 1 && steps < mostAncestors; steps++) {
     const environment = environmentOf(at);
     if (environment.has(markVariable)) {
-      // Between the agent and us somebody may have kept the mark and dropped the token.
+      // A process between the agent and us may have kept the mark and dropped the token.
       marked = environment;
       if (environment.get("ROUSE_TOKEN")) return environment;
     }

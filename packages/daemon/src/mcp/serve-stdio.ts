@@ -8,14 +8,17 @@ import { createMcpServer } from "./create-mcp-server.ts";
 import { environmentInside } from "./environment-inside.ts";
 import type { Caller } from "./tools.ts";
 
-/** Speaks MCP on stdin and stdout until whoever started it hangs up. Without a daemon it is there all the same, and says so when asked. */
+/** Speaks MCP on stdin and stdout until stdin is closed. Without a daemon each tool answers that none is running. */
 export async function serveOnStdio(here: Surroundings): Promise<void> {
   const handle = serveStdio(() => createMcpServer(() => callerIn(here)));
   await once(process.stdin, "close");
   await handle.close();
 }
 
-/** With the token in its environment; inside an agent that Rouse started, that is the agent's own, also where the program does not pass it on. */
+/**
+ * The caller speaks with the token in its environment. Inside an agent that Rouse started that is the agent's own, also
+ * where the program does not pass it on.
+ */
 async function callerIn(here: Surroundings): Promise<Caller> {
   const environment = environmentInside(here.environment);
   const address = await findDaemon({ environment, home: here.home });

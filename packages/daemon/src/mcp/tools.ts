@@ -15,13 +15,13 @@ import { z } from "zod";
 import { showWhy } from "../cli/show/why.ts";
 import { paintLine } from "../cli/text/styled-text.ts";
 
-/** Who asks, and what it is answered from. */
+/** Who calls a tool, and the client that answers it. */
 export interface Caller {
   readonly rouse: RouseClient;
-  /** The agent and the task it speaks for when it names none; `null`: it is no agent, or did not say which. */
+  /** The caller's own agent and task, for calls that name none; `null` when it is no agent, or did not say which. */
   readonly self: string | null;
   readonly task: string | null;
-  /** Its token is an agent's own: it sees itself, and of others what its policy lets it. */
+  /** The token is an agent's own: it shows that agent, and others as far as its policy allows. */
   readonly onlyItself: boolean;
   readonly now: EpochMs;
 }
@@ -30,9 +30,9 @@ export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly input: z.ZodObject;
-  /** It changes nothing. */
+  /** The tool changes nothing. */
   readonly reads: boolean;
-  /** Text as it is, or a document. */
+  /** Resolves with text, or with a document. */
   run(caller: Caller, input: unknown): Promise<unknown>;
 }
 
@@ -62,7 +62,7 @@ const orItself = (rouse: Caller["rouse"], self: string) => async (error: unknown
 /** Columns of `rouse why` for a reader without a terminal. */
 const width = 120;
 
-/** Each is a call of the API in other words: who may ask for what is decided there. */
+/** Each tool calls the API, which decides who may ask for what. */
 export const tools: readonly Tool[] = [
   tool(
     {
@@ -119,7 +119,7 @@ export const tools: readonly Tool[] = [
     },
     async (caller, { agent: named, where }) => {
       const agentId = selfOf(caller, named);
-      // Said first: what is fetched after it is not answered by it.
+      // This is said first, so that it does not count as an answer to the nudges that are fetched next.
       if (where !== undefined) await caller.rouse.answerNudge(agentId, { kind: "update", text: where });
       return caller.rouse.checkIn(agentId);
     },

@@ -2,8 +2,8 @@ import { createServer } from "node:net";
 import { hours, seconds } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { describeBytes, mebibyte } from "./check.ts";
+import { findListener } from "./check-daemon.ts";
 import { checkClocks, checkMemory, checkNode, readClocks } from "./check-machine.ts";
-import { findListener } from "./find-listener.ts";
 
 describe("doctor looks at", () => {
   it("the version of Node", () => {

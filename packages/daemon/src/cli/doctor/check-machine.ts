@@ -9,8 +9,8 @@ export function checkNode(version: string): Check {
   return fail("node", `${version} is too old`, "install Node 20.19 or newer");
 }
 
-export interface Clocks {
-  /** Both since the machine started; `boot` goes on while it sleeps. */
+interface Clocks {
+  /** Both count from the start of the machine; only `boot` also counts while it sleeps. */
   readonly boot: number;
   readonly mono: number;
   readonly wall: EpochMs;
@@ -20,7 +20,7 @@ export function readClocks(): Clocks {
   return { boot: seconds(uptime()), mono: Number(process.hrtime.bigint() / 1_000_000n), wall: Date.now() };
 }
 
-/** Earlier than this code was written, the clock cannot be right. */
+/** A clock that shows a time before this code was written is wrong. */
 const earliest: EpochMs = Date.parse("2026-01-01T00:00:00Z");
 const tolerance = seconds(5);
 
@@ -32,17 +32,12 @@ export function checkClocks({ boot, mono, wall }: Clocks, startedAt: string | nu
   }
   // In some containers uptime is the container's and says nothing about the machine.
   if (boot + tolerance < mono) {
-    return warn(
-      "clock",
-      "time since boot runs behind monotonic time",
-      "a suspend of this machine will look like a stall",
-    );
+    const advice = "a suspend of this machine will look like a stall";
+    return warn("clock", "time since boot runs behind monotonic time", advice);
   }
   const slept = boot - mono;
-  return ok(
-    "clock",
-    slept < tolerance ? "all clocks agree" : `agree; the machine slept ${describeDuration(slept)} since it started`,
-  );
+  if (slept < tolerance) return ok("clock", "all clocks agree");
+  return ok("clock", `agree; the machine slept ${describeDuration(slept)} since it started`);
 }
 
 export function checkMemory(free = process.availableMemory(), limit = memoryLimit()): Check {

@@ -10,12 +10,10 @@ export async function checkSupervision(): Promise<Check[]> {
   return [judgeTier(tierOfHost()), await checkTerminals(() => import("@lydell/node-pty"))];
 }
 
-export const unsupported = (platform: string): Check =>
-  warn(
-    "process trees",
-    `\`rouse run\` and \`rouse spawn\` do not work on ${platform} yet`,
-    "they need Linux; agents that send heartbeats are watched here all the same",
-  );
+export function unsupported(platform: string): Check {
+  const advice = "they need Linux; agents that send heartbeats are watched here all the same";
+  return warn("process trees", `\`rouse run\` and \`rouse spawn\` do not work on ${platform} yet`, advice);
+}
 
 export function judgeTier({ tier, why, place }: HostTier): Check {
   const name = "process trees";
@@ -48,7 +46,7 @@ export async function checkTerminals(load: () => Promise<unknown>): Promise<Chec
   }
 }
 
-/** Whether those who run here would listen to the monitor that came last. One check for each thing that is wrong, with everybody it is wrong with. */
+/** Checks whether running agents would obey the newest monitor: one check per problem, with all its agents. */
 export async function checkHolders(home: string): Promise<Check[]> {
   const files = listHeld(home).flatMap((agentId) => readHolderFile(home, agentId) ?? []);
   const held = files.filter((file) => file.agent !== null && isHolderAlive(file));
@@ -76,7 +74,7 @@ async function whyLost(home: string, file: HolderFile): Promise<HolderLoss | nul
   }
 }
 
-export function judgeLoss(because: HolderLoss, agents: readonly string[]): Check {
+function judgeLoss(because: HolderLoss, agents: readonly string[]): Check {
   const [text, advice] = inWords[because];
   const names = agents.join(" ");
   return fail("held agents", `${agents.join(", ")}: ${text}`, advice.replace("AGENT", names));

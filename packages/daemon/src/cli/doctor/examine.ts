@@ -1,10 +1,8 @@
 import type { Surroundings } from "../surroundings.ts";
 import type { Check } from "./check.ts";
-import { checkConfig } from "./check-config.ts";
-import { seeDaemon } from "./check-daemon.ts";
-import { checkHome } from "./check-home.ts";
+import { checkPort, seeDaemon } from "./check-daemon.ts";
+import { checkConfig, checkHome } from "./check-home.ts";
 import { checkClocks, checkMemory, checkNode, readClocks } from "./check-machine.ts";
-import { checkPort } from "./check-port.ts";
 import { checkHolders, checkSupervision } from "./check-supervision.ts";
 
 /** Everything that could keep Rouse from working here, looked at without changing anything. */

@@ -1,51 +1,46 @@
 import {
+  type ActivityReport,
   type AgentHealth,
   type AgentList,
   type EpochMs,
   type HealthState,
   healthStates,
   isPersonsMatter,
+  type LimitReport,
 } from "@rouse/contract";
 import type { Surroundings } from "../surroundings.ts";
-import { type Cell, type Column, drawTable } from "../text/draw-table.ts";
-import { wrapLine } from "../text/fit-text.ts";
+import { type Cell, drawList, type ListColumn, none } from "../text/draw-table.ts";
 import { countProcesses, inWords } from "../text/phrases.ts";
-import { type Line, styled } from "../text/styled-text.ts";
-import { ago } from "../text/tell-time.ts";
-import { describeActivity, describeLimit } from "./describe-activity.ts";
+import { type Line, styled, wrapLine } from "../text/styled-text.ts";
+import { ago, countdown, stamp } from "../text/tell-time.ts";
 import { describeRestraint } from "./doubt.ts";
 import { agentDocument, countOver, describeEnd, isDoneWith, styledStanding } from "./standing.ts";
 
-const none = styled("dim", "–");
-
 let byName: Intl.Collator | undefined;
 
-/** Node takes a while to make the first of these, and one agent needs no order. */
+/** The collator is made when it is first needed: Node takes a while to make one, and a single agent needs no order. */
 function compareNames(a: AgentHealth, b: AgentHealth): number {
   byName ??= new Intl.Collator("en", { numeric: true });
   return byName.compare(a.agentId, b.agentId);
 }
 
-const heardColumn: Column = { title: "HEARD", least: 8, drops: 4 };
-const sinceColumn: Column = { ...heardColumn, title: "SINCE" };
-
-/** The first three survive in the narrowest terminal; of the others the last in this order go first. */
-const psColumns: readonly Column[] = [
-  { title: "AGENT", least: 10, wants: 24 },
-  { title: "STATE", least: 8, wants: 16 },
-  { title: "ACTIVITY", least: 18, wants: 30 },
-  heardColumn,
-  { title: "TASK", least: 6, drops: 3 },
-  { title: "INCARNATION", least: 4, drops: 1 },
-  { title: "NODE", least: 5, drops: 2 },
+/** The first three columns stay in the narrowest terminal; of the others those with the lowest `drops` go first. */
+const psColumns = (now: EpochMs, view: PsView): readonly ListColumn<AgentHealth>[] => [
+  ["AGENT", ({ agentId }) => agentId, { least: 10, wants: 24 }],
+  ["STATE", styledStanding, { least: 8, wants: 16 }],
+  ["ACTIVITY", (agent) => describeDoing(agent, now) || none, { least: 18, wants: 30 }],
+  [view.watching ? "SINCE" : "HEARD", (agent) => ageOf(agent, now, view), { least: 8, drops: 4 }],
+  ["TASK", ({ taskId }) => taskId ?? none, { least: 6, drops: 3 }],
+  ["INCARNATION", ({ incarnation }) => String(incarnation), { least: 4, drops: 1 }],
+  ["NODE", ({ node }) => node ?? none, { least: 5, drops: 2 }],
 ];
 
-export interface PsView {
-  /** Also those that are over and need nobody. */
+interface PsView {
+  /** Also shows agents that are over and need nobody. */
   readonly all: boolean;
-  /** Only some of them were asked for. */
+  /** Only some agents were asked for. */
   readonly filtered: boolean;
-  /** It stays on the screen, and is drawn anew when something happens: that somebody is heard is nothing that happens. */
+  /** The picture is drawn after events, and beats are none: it shows since when a state lasts, not who was heard. */
   readonly watching?: boolean;
 }
 
@@ -55,24 +50,9 @@ const wholeFleet: PsView = { all: false, filtered: false };
 export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: number, view = wholeFleet): Line[] {
   const hidden = view.all ? [] : agents.filter(isDoneWith);
   const shown = agents.filter((agent) => !hidden.includes(agent));
-  const footer = wrapLine(hiddenNote(hidden), width, 0);
-  if (shown.length === 0)
-    return [[whyEmpty(agents, view)], ...(hidden.length === 0 ? [] : footer)].flatMap((line) =>
-      wrapLine(line, width, 0),
-    );
-  const rows = shown
-    .toSorted(compareNames)
-    .map((agent) => [
-      agent.agentId,
-      styledStanding(agent),
-      describeDoing(agent, now) || none,
-      ageOf(agent, now, view),
-      agent.taskId ?? none,
-      String(agent.incarnation),
-      agent.node ?? none,
-    ]);
-  const columns = view.watching ? psColumns.map((one) => (one === heardColumn ? sinceColumn : one)) : psColumns;
-  return [...drawTable(columns, rows, width), ...(hidden.length === 0 ? [] : footer)];
+  const footer = hidden.length === 0 ? [] : wrapLine(hiddenNote(hidden), width, 0);
+  if (shown.length === 0) return [...wrapLine([whyEmpty(agents, view)], width, 0), ...footer];
+  return [...drawList(shown.toSorted(compareNames), psColumns(now, view), width), ...footer];
 }
 
 function ageOf(agent: AgentHealth, now: EpochMs, { watching }: PsView): Cell {
@@ -90,7 +70,7 @@ const hiddenNote = (hidden: readonly AgentHealth[]): Line => [
   styled("dim", `${countOver(hidden)}; \`rouse ps --all\` shows ${hidden.length === 1 ? "it" : "them"}`),
 ];
 
-/** What it does, or what is done about it. Empty for one that is over and needs nobody: its state says it all. */
+/** What an agent does, or what is done about it. Empty for an agent that is over and needs nobody. */
 export function describeDoing(agent: AgentHealth, now: EpochMs): string {
   const { activity, terminal, over } = agent;
   if (over)
@@ -98,10 +78,10 @@ export function describeDoing(agent: AgentHealth, now: EpochMs): string {
   const limit = limitInTheWay(agent);
   if (limit !== null && terminal?.needsYou?.what !== "limit") return describeLimit(limit, now);
   const left = terminal?.leftovers === undefined ? [] : [`left ${countProcesses(terminal.leftovers)}`];
-  if (terminal?.exit != null)
-    return [describeEnd(terminal.exit, terminal.failedTurn !== undefined), ...left, ...whatNext(agent, left)].join(
-      ", ",
-    );
+  if (terminal?.exit != null) {
+    const end = describeEnd(terminal.exit, terminal.failedTurn !== undefined);
+    return [end, ...left, ...whatNext(agent, left)].join(", ");
+  }
   if (left.length > 0) return left.join();
   return terminal?.needsYou == null ? describeActivity(activity, now) : `needs you: ${inWords(terminal.needsYou.what)}`;
 }
@@ -109,59 +89,46 @@ export function describeDoing(agent: AgentHealth, now: EpochMs): string {
 const failedTurn = ({ over, terminal }: AgentHealth): string =>
   over?.how === "exited" && over.code === 0 && terminal?.failedTurn !== undefined ? "its turn failed" : "";
 
-/** Its process ended, and that is not the end of it. */
+/** What follows for an agent whose process ended and that is not over. */
 function whatNext({ incident, handedOver }: AgentHealth, left: readonly string[]): string[] {
   if (left.length > 0 || handedOver !== null) return [];
   return [incident?.escalation == null ? "starts again" : "waits for an answer"];
 }
 
-/** Who is over, or ended in a person's terminal, waits for no limit any more. */
+/** The limit that an agent waits for. One that is over, or ended in a person's terminal, waits for none. */
 export const limitInTheWay = ({ over, limit, terminal }: AgentHealth): AgentHealth["limit"] =>
   over || (terminal?.exit != null && terminal.foreground) ? null : limit;
 
-/** Its own word, what it wrote, or what its program told. */
-export function lastHeard({ lastHeartbeat, terminal }: AgentHealth): string | null {
+/** The newest of its last heartbeat, its last output and what its program reported last. */
+function lastHeard({ lastHeartbeat, terminal }: AgentHealth): string | null {
   const heard = [lastHeartbeat, terminal?.lastOutput, terminal?.lastTold].filter((at) => at != null);
   return heard.sort().at(-1) ?? null;
 }
 
-const healthColumns: readonly Column[] = [
-  { title: "AGENT", least: 12 },
-  { title: "STATE" },
-  { title: "SINCE" },
-  { title: "WHY", least: 20 },
-];
-
-/** `rouse health`: who is how, the worst first, and why. */
+/** `rouse health`: all agents with their state and why, the worst first. */
 export function showHealthList(agents: readonly AgentHealth[], now: EpochMs, width: number): Line[] {
-  const rows = agents
-    .toSorted((a, b) => badness(b) - badness(a) || compareNames(a, b))
-    .map((agent) => [
-      agent.agentId,
-      styledStanding(agent),
-      ago(agent.over?.at ?? agent.stateChangedAt, now),
-      agent.findings[0]?.text ?? (agent.over && isMereStart(agent) ? none : agent.stateReason),
-    ]);
-  return drawTable(healthColumns, rows, width);
+  const columns: ListColumn<AgentHealth>[] = [
+    ["AGENT", ({ agentId }) => agentId, { least: 12 }],
+    ["STATE", styledStanding],
+    ["SINCE", ({ over, stateChangedAt }) => ago(over?.at ?? stateChangedAt, now)],
+    ["WHY", whyOf, { least: 20 }],
+  ];
+  const worstFirst = agents.toSorted((a, b) => badness(b) - badness(a) || compareNames(a, b));
+  return drawList(worstFirst, columns, width);
 }
 
-/** It was never ill: that it began says nothing of how it ended. */
-const isMereStart = ({ stateReason: reason }: AgentHealth): boolean =>
-  reason === "registered" || reason === "new-incarnation";
+/** Of an agent that is over and was never ill, the state's reason is only that it began: that says nothing. */
+function whyOf({ findings, over, stateReason: reason }: AgentHealth): Cell {
+  const isMereStart = reason === "registered" || reason === "new-incarnation";
+  return findings[0]?.text ?? (over && isMereStart ? none : reason);
+}
 
-const worstFirst: readonly HealthState[] = [
-  "FAILING",
-  "UNRESPONSIVE",
-  "STUCK",
-  "QUARANTINED",
-  "DEGRADED",
-  "TERMINATED",
-];
+const worst: readonly HealthState[] = ["FAILING", "UNRESPONSIVE", "STUCK", "QUARANTINED", "DEGRADED", "TERMINATED"];
 
-/** Who is over comes last, unless somebody is called for it. */
+/** Agents that are over come last, unless a person is needed for them. */
 function badness(agent: AgentHealth): number {
   if (isDoneWith(agent)) return -1;
-  return worstFirst.includes(agent.state) ? healthStates.length - worstFirst.indexOf(agent.state) : 0;
+  return worst.includes(agent.state) ? healthStates.length - worst.indexOf(agent.state) : 0;
 }
 
 /** Which agents are asked for, and how they are shown. */
@@ -170,19 +137,15 @@ export interface PsPlan {
   readonly choose: (agents: readonly AgentHealth[]) => readonly AgentHealth[];
 }
 
-/** The same agents as a person is shown, and how many are not. */
+/** The JSON of `rouse ps`: the agents that a person is shown, and how many are hidden. */
 export function documentOf({ agents, monitor }: AgentList, { view, choose }: PsPlan) {
   const chosen = choose(agents);
   const shown = view.all ? chosen : chosen.filter((agent) => !isDoneWith(agent));
   const hidden = chosen.length - shown.length;
-  return {
-    agents: shown.map(agentDocument),
-    ...(monitor === undefined ? {} : { monitor }),
-    ...(hidden === 0 ? {} : { hidden }),
-  };
+  return { agents: shown.map(agentDocument), ...(monitor && { monitor }), ...(hidden > 0 && { hidden }) };
 }
 
-/** What keeps Rouse from acting stands above everybody. */
+/** The lines of `rouse ps`: what keeps Rouse from acting, then the agents. */
 export function picture(
   { agents, monitor }: AgentList,
   { view, choose }: PsPlan,
@@ -190,4 +153,26 @@ export function picture(
 ): Line[] {
   const restraint = monitor === undefined ? [] : describeRestraint(monitor, now(), width);
   return [...restraint, ...showAgents(choose(agents), now(), width, view)];
+}
+
+/**
+ * "RUNNING tool npm-test", "WAITING for provider", "IDLE". A wait that is known only from the agent's text is worded as
+ * a claim, and one whose time is up as past.
+ */
+export function describeActivity({ kind, open, for: what, by, until }: ActivityReport, now: EpochMs): string {
+  if (open !== undefined) return `${kind} ${open.kind}${open.name === undefined ? "" : ` ${open.name}`}`;
+  if (until !== undefined && Date.parse(until) < now) return `waited for ${what} until ${stamp(until)}`;
+  if (by === "text") return `says it waits for its provider${until === undefined ? "" : ` until ${stamp(until)}`}`;
+  return what === undefined ? kind : `${kind} for ${what}`;
+}
+
+/**
+ * "limit, resets in 2h 05m". Without a named reset it says when the agent tries again; after the reset, when Rouse
+ * acts; after that, only that the limit is over.
+ */
+export function describeLimit({ named, until, resetsAt = until, seenToAt = until }: LimitReport, now: EpochMs): string {
+  const left = Date.parse(named ? resetsAt : seenToAt) - now;
+  if (left > 0) return `limit, ${named ? "resets" : "tried again"} in ${countdown(left)}`;
+  const rest = Date.parse(seenToAt) - now;
+  return rest > 0 ? `limit is over, Rouse acts in ${countdown(rest)}` : "limit is over";
 }

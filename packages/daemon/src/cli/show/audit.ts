@@ -1,40 +1,27 @@
 import { createHash, createPublicKey } from "node:crypto";
 import type { AnchorVerdict, AuditRecord, AuditVerdict } from "@rouse/contract";
-import { drawFacts, type Fact } from "../text/draw-facts.ts";
-import { type Column, drawTable } from "../text/draw-table.ts";
-import { wrapLine } from "../text/fit-text.ts";
-import { type Line, type Span, styled } from "../text/styled-text.ts";
+import { drawFacts, drawList, type Fact, type ListColumn, none } from "../text/draw-table.ts";
+import { count } from "../text/phrases.ts";
+import { type Line, styled, wrapLine } from "../text/styled-text.ts";
 import { stamp } from "../text/tell-time.ts";
 
-const none = styled("dim", "–");
-
-const columns: readonly Column[] = [
-  { title: "NO" },
-  { title: "TIME" },
-  { title: "ACTOR", least: 6 },
-  { title: "ACTION", least: 10 },
-  { title: "ABOUT", least: 8 },
-  { title: "REASON", least: 10 },
+const columns: readonly ListColumn<AuditRecord>[] = [
+  ["NO", ({ number }) => String(number)],
+  ["TIME", ({ time }) => stamp(time)],
+  ["ACTOR", ({ actor, evidence }) => nameOf(actor, evidence["as"]), { least: 6 }],
+  ["ACTION", ({ action }) => (action === "terminate" ? styled("red", action) : action), { least: 10 }],
+  ["ABOUT", ({ subject }) => subject ?? none, { least: 8 }],
+  ["REASON", ({ reason }) => reason || none, { least: 10 }],
 ];
 
 /** `rouse audit list`: who did what to whom, and why. */
 export function showLines(lines: readonly AuditRecord[], agentId: string | undefined, width: number): Line[] {
   if (lines.length === 0) return [[agentId === undefined ? "Nothing has been done yet." : `Nothing about ${agentId}.`]];
-  const rows = lines.map(({ number, time, actor, action, subject, reason, evidence }) => [
-    String(number),
-    stamp(time),
-    nameOf(actor, evidence["as"]),
-    styledAction(action),
-    subject ?? none,
-    reason === "" ? none : reason,
-  ]);
-  return drawTable(columns, rows, width);
+  return drawList(lines, columns, width);
 }
 
-/** Who authenticated, and whom they said they are. */
+/** Who authenticated, and the name they gave. */
 const nameOf = (actor: string, as: unknown): string => (typeof as === "string" ? `${actor} (as ${as})` : actor);
-
-const styledAction = (action: string): string | Span => (action === "terminate" ? styled("red", action) : action);
 
 /** `rouse audit verify`: sound or not, every problem, and what no verdict could show. */
 export function showVerdict(verdict: AuditVerdict, publicKey: string, width: number): Line[] {
@@ -58,12 +45,12 @@ function soundUpTo({ sealed }: AuditVerdict): string {
   return `The audit trail is sound up to line ${sealed.number}, sealed ${stamp(sealed.time)}.`;
 }
 
-function factsOf({ entries, signatures, beginsAt, anchors }: AuditVerdict, publicKey: string): Fact[] {
+function factsOf({ entries, signatures, beginsAt, anchors }: AuditVerdict, publicKey: string): (Fact | null)[] {
   const begins = beginsAt === null ? "" : `, from line ${beginsAt} on: older ones were removed with the history`;
   return [
     ["lines", [`${entries}${begins}`]],
     ["signatures", [`${signatures} good`]],
-    ...(anchors.length === 0 ? [] : [["anchors", ...anchors.map((one) => [describeAnchor(one)])] satisfies Fact]),
+    anchors.length === 0 ? null : ["anchors", ...anchors.map((one) => [describeAnchor(one)])],
     ["key", [fingerprintOf(publicKey)]],
   ];
 }
@@ -74,9 +61,7 @@ function describeAnchor({ anchor, says, newest, problem }: AnchorVerdict): strin
   return `${anchor} ${says}${says === "agrees" ? upTo : ""}`;
 }
 
-const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
-
-/** As ssh prints it: short enough to read out. */
+/** The fingerprint of a key as ssh prints it: short enough to read out. */
 export function fingerprintOf(publicKey: string): string {
   try {
     const der = createPublicKey(publicKey).export({ type: "spki", format: "der" });

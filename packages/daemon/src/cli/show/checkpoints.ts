@@ -1,24 +1,21 @@
 import type { Checkpoint, CheckpointFlaw, CheckpointVerdict, CheckpointWithState, EpochMs } from "@rouse/contract";
 import { describeBytes } from "../doctor/check.ts";
 import { writeJson } from "../surroundings.ts";
-import { drawFacts, type Fact } from "../text/draw-facts.ts";
-import { type Column, drawTable } from "../text/draw-table.ts";
-import { type Line, styled } from "../text/styled-text.ts";
+import { drawFacts, drawList, type Fact, type ListColumn, none } from "../text/draw-table.ts";
+import { type Line, type Span, styled } from "../text/styled-text.ts";
 import { ago, stampAndAge } from "../text/tell-time.ts";
 
-const none = styled("dim", "–");
-/** Of a state that is longer, the rest is for files and other programs. */
+/** How many lines of a state are shown; the whole state is for files and other programs. */
 const mostLines = 200;
 
-const listColumns: readonly Column[] = [
-  { title: "NUMBER" },
-  { title: "STEP" },
-  { title: "NAME", least: 8 },
-  { title: "SAVED" },
-  { title: "BY", least: 6 },
-  { title: "STATE" },
-  { title: "WORKSPACE", least: 4 },
-  { title: "ID", least: 9 },
+type Common = Pick<CheckpointVerdict["checks"][number], "number" | "step" | "stepName" | "time">;
+
+/** Columns of a list and of a verdict. A checkpoint that cannot be read has no values. */
+const commonColumns = (now: EpochMs): readonly ListColumn<Common>[] => [
+  ["NUMBER", ({ number }) => (number === null ? none : String(number))],
+  ["STEP", ({ step }) => (step === null ? none : String(step))],
+  ["NAME", ({ stepName }) => stepName || none, { least: 8 }],
+  ["SAVED", ({ time }) => (time === null ? none : ago(time, now))],
 ];
 
 /** `rouse checkpoints list`: the chain of a task, newest first. */
@@ -29,20 +26,17 @@ export function showCheckpoints(
   width: number,
 ): Line[] {
   if (checkpoints.length === 0) return [[`Task ${taskId} has no checkpoints.`]];
-  const rows = checkpoints.map((one) => [
-    String(one.number),
-    String(one.step),
-    one.stepName === "" ? none : one.stepName,
-    ago(one.time, now),
-    one.agentId ?? none,
-    describeBytes(one.stateBytes),
-    one.workspace === null ? none : one.workspace.commit.slice(0, 12),
-    one.id,
-  ]);
-  return drawTable(listColumns, rows, width);
+  const columns: ListColumn<Checkpoint>[] = [
+    ...commonColumns(now),
+    ["BY", ({ agentId }) => agentId ?? none, { least: 6 }],
+    ["STATE", ({ stateBytes }) => describeBytes(stateBytes)],
+    ["WORKSPACE", ({ workspace }) => workspace?.commit.slice(0, 12) ?? none, { least: 4 }],
+    ["ID", ({ id }) => id, { least: 9 }],
+  ];
+  return drawList(checkpoints, columns, width);
 }
 
-/** `rouse checkpoints show`: what is signed for by the id, then the state. */
+/** `rouse checkpoints show`: everything that the id is a hash of, then the state. */
 export function showCheckpoint(checkpoint: CheckpointWithState, now: EpochMs, width: number): Line[] {
   const { workspace, parent, agentId, incarnation, stepName } = checkpoint;
   const facts: Fact[] = [
@@ -75,28 +69,20 @@ const inWords: Readonly<Record<CheckpointFlaw, string>> = {
   "parent-flawed": "one that it goes on from is not right",
 };
 
-const verdictColumns: readonly Column[] = [
-  { title: "NUMBER" },
-  { title: "STEP" },
-  { title: "NAME", least: 8 },
-  { title: "SAVED" },
-  { title: "FOUND", least: 20 },
-];
-
 /** `rouse checkpoints verify`: every one, and what is wrong with it. */
 export function showVerdict(verdict: CheckpointVerdict, now: EpochMs, width: number): Line[] {
   const { taskId, checks, sound, more } = verdict;
   if (checks.length === 0) return [[`Task ${taskId} has no checkpoints.`]];
-  const rows = checks.map(({ number, step, stepName, time, flaws, stateForgotten = false }) => [
-    number === null ? none : String(number),
-    step === null ? none : String(step),
-    stepName === null || stepName === "" ? none : stepName,
-    time === null ? none : ago(time, now),
-    flaws.length === 0
-      ? styled("green", stateForgotten ? "as it was saved; its state is not kept any more" : "as it was saved")
-      : styled("red", flaws.map((flaw) => inWords[flaw]).join("; ")),
-  ]);
-  return [...drawTable(verdictColumns, rows, width), [], ...summarise(checks, sound, more)];
+  const columns: ListColumn<CheckpointVerdict["checks"][number]>[] = [
+    ...commonColumns(now),
+    ["FOUND", styledFlaws, { least: 20 }],
+  ];
+  return [...drawList(checks, columns, width), [], ...summarise(checks, sound, more)];
+}
+
+function styledFlaws({ flaws, stateForgotten }: CheckpointVerdict["checks"][number]): Span {
+  if (flaws.length > 0) return styled("red", flaws.map((flaw) => inWords[flaw]).join("; "));
+  return styled("green", stateForgotten ? "as it was saved; its state is not kept any more" : "as it was saved");
 }
 
 function summarise(checks: CheckpointVerdict["checks"], sound: boolean, more: boolean): Line[] {
@@ -106,7 +92,7 @@ function summarise(checks: CheckpointVerdict["checks"], sound: boolean, more: bo
     ? styled("green", checks.length === 1 ? "The checkpoint is right." : all)
     : styled("red", `${wrong} of ${checks.length} ${wrong === 1 ? "is" : "are"} not right.`);
   if (!more) return [[summary]];
-  // They are numbered from 1 without gaps.
+  // Checkpoints are numbered from 1 without gaps.
   const older = (checks.at(-1)?.number ?? 1) - 1;
   const unseen = older === 1 ? "The one before them was" : `The ${older} before them were`;
   return [[summary], [styled("yellow", `${unseen} not looked at: nothing is said about whether they are right.`)]];

@@ -1,11 +1,10 @@
-import { eventTypes, type RouseEvent } from "@rouse/contract";
+import { type ContainmentMeans, type EventType, eventTypes, type LostWork, type RouseEvent } from "@rouse/contract";
 import type { StreamedEvent } from "@rouse/sdk";
-import { inWords, listProcesses, wordDetails, wordNothingFound, wordSharedTurn } from "../text/phrases.ts";
+import { count, inWords, listProcesses, wordDetails, wordNothingFound, wordSharedTurn } from "../text/phrases.ts";
 import { type Line, type Style, styled, styledState } from "../text/styled-text.ts";
 import { describeSeconds, stamp } from "../text/tell-time.ts";
-import { describeLadderEvent, isOfLadder } from "./describe-ladder-event.ts";
 
-/** One event, one line: when, its id, what, who, and what it says. */
+/** One event in one line: when, its id, what, who, and what it says. */
 export function showEvent(event: StreamedEvent): Line {
   const { agentId } = event.payload as { agentId?: string | null };
   const text = describeEvent(event);
@@ -17,179 +16,192 @@ export function showEvent(event: StreamedEvent): Line {
   ];
 }
 
+const styles: Readonly<Partial<Record<EventType, Style>>> = {
+  ALERT_RAISED: "red",
+  VERDICTS_HELD_BACK: "yellow",
+  FLEET_INCIDENT_OPENED: "yellow",
+  AUDIT_ANCHOR_FAILED: "yellow",
+  MONITOR_GAP: "yellow",
+  AGENT_NEEDS_YOU: "yellow",
+  LIMIT_REACHED: "yellow",
+  LIMIT_RESUMED: "green",
+  HOLDER_LOST: "yellow",
+  TERMINATION_INCOMPLETE: "red",
+  RESTARTS_EXHAUSTED: "red",
+  INCIDENT_OPENED: "yellow",
+  NUDGE_SENT: "yellow",
+  ESCALATION_TRIGGERED: "yellow",
+  ESCALATION_RAISED: "red",
+  ESCALATION_UNACKNOWLEDGED: "red",
+  AGENT_TERMINATED: "red",
+  WORK_NOT_SAVED: "red",
+  RECOVERY_COMPLETED: "green",
+  RECOVERY_FAILED: "red",
+  BRAKE_STARTED: "red",
+  TASK_STALLED: "yellow",
+  TASK_ESCALATED: "red",
+  TASK_BLOCKED: "red",
+  TASK_TIMED_OUT: "red",
+};
+
 function styledType(event: RouseEvent): Line[number] {
   if (event.type === "HEALTH_STATE_CHANGED") return { ...styledState(event.payload.to), text: event.type };
-  const styles: Partial<Record<string, Style>> = {
-    ALERT_RAISED: "red",
-    VERDICTS_HELD_BACK: "yellow",
-    FLEET_INCIDENT_OPENED: "yellow",
-    AUDIT_ANCHOR_FAILED: "yellow",
-    MONITOR_GAP: "yellow",
-    AGENT_NEEDS_YOU: "yellow",
-    LIMIT_REACHED: "yellow",
-    LIMIT_RESUMED: "green",
-    HOLDER_LOST: "yellow",
-    TERMINATION_INCOMPLETE: "red",
-    RESTARTS_EXHAUSTED: "red",
-    INCIDENT_OPENED: "yellow",
-    NUDGE_SENT: "yellow",
-    ESCALATION_TRIGGERED: "yellow",
-    ESCALATION_RAISED: "red",
-    ESCALATION_UNACKNOWLEDGED: "red",
-    AGENT_TERMINATED: "red",
-    WORK_NOT_SAVED: "red",
-    RECOVERY_COMPLETED: "green",
-    RECOVERY_FAILED: "red",
-    BRAKE_STARTED: "red",
-    TASK_STALLED: "yellow",
-    TASK_ESCALATED: "red",
-    TASK_BLOCKED: "red",
-    TASK_TIMED_OUT: "red",
-  };
   if (event.type === "INCIDENT_CLOSED")
     return styled(event.payload.ending === "recovered" ? "green" : "red", event.type);
   return styled(styles[event.type] ?? "cyan", event.type);
 }
 
-export function describeEvent(event: RouseEvent): string {
-  // A newer daemon may know events that we do not.
-  if (!eventTypes.includes(event.type)) return JSON.stringify(event.payload);
-  switch (event.type) {
-    case "AGENT_ACTIVITY_CHANGED":
-      return `${event.payload.from} → ${event.payload.to}`;
-    case "AGENT_HEARTBEAT":
-      return [event.payload.status, event.payload.progressIndicator].filter(Boolean).join(": ");
-    case "AGENT_REGISTERED":
-      return `incarnation ${event.payload.incarnation}${event.payload.taskId === null ? "" : `, task ${event.payload.taskId}`}`;
-    case "AGENT_INCARNATION_STARTED":
-      return `incarnation ${event.payload.from} → ${event.payload.to}: ${inWords(event.payload.because)}`;
-    case "AGENT_REMOVED":
-      return `taken out of the list by ${event.payload.actor}`;
-    case "AGENT_FINISHED":
-      return `incarnation ${event.payload.incarnation}`;
-    case "AGENT_RECOVERED":
-      return `well again after ${describeSeconds(event.payload.illForSeconds)} of ${event.payload.from}`;
-    case "HEALTH_STATE_CHANGED": {
-      const { from, to, reason, findings } = event.payload;
-      return `${from} → ${to}: ${findings.map(({ text }) => text).join("; ") || inWords(reason)}`;
-    }
-    case "HEARTBEAT_MISSED":
-      return `${count(event.payload.missed, "beat")} missed, silent for ${describeSeconds(event.payload.silentSeconds)}`;
-    case "HEARTBEATS_LOST": {
-      const { count: lost, afterSequence, beforeSequence } = event.payload;
-      return `${count(lost, "beat")} lost between number ${afterSequence} and ${beforeSequence}`;
-    }
-    case "HEARTBEAT_REFUSED": {
-      const { because, sequenceNumber } = event.payload;
-      return `${inWords(because)}${sequenceNumber === null ? "" : ` (number ${sequenceNumber})`}`;
-    }
-    case "AGENT_SPEECH_REFUSED":
-      return `${inWords(event.payload.because)}: ${event.payload.claimed}`;
-    case "ALERT_RAISED":
-      return `${event.payload.severity}: ${event.payload.summary}`;
-    case "ALERT_RESOLVED":
-      return event.payload.alert;
-    default:
-      if (isOfMonitor(event)) return describeMonitorEvent(event);
-      if (isOfLadder(event)) return describeLadderEvent(event);
-      return isOfTask(event) ? describeTaskEvent(event) : describeHeldEvent(event);
-  }
+type PayloadOf<T extends EventType> = Extract<RouseEvent, { type: T }>["payload"];
+
+export function describeEvent({ type, payload }: RouseEvent): string {
+  // A newer daemon may send events that this version does not know.
+  if (!eventTypes.includes(type)) return JSON.stringify(payload);
+  return (descriptions[type] as (of: RouseEvent["payload"]) => string)(payload);
 }
 
-type MonitorEvent = Extract<
-  RouseEvent,
-  {
-    type:
-      | `MONITOR_${string}`
-      | `VERDICTS_${string}`
-      | `FLEET_${string}`
-      | `CONFIG_${string}`
-      | `BRAKE_${string}`
-      | `AUDIT_${string}`;
-  }
->;
+/** What each event says, beside its name and its agent. */
+const descriptions: { readonly [T in EventType]: (payload: PayloadOf<T>) => string } = {
+  AGENT_ACTIVITY_CHANGED: ({ from, to }) => `${from} → ${to}`,
+  AGENT_HEARTBEAT: ({ status, progressIndicator }) => [status, progressIndicator].filter(Boolean).join(": "),
+  AGENT_REGISTERED: ({ incarnation, taskId }) =>
+    `incarnation ${incarnation}${taskId === null ? "" : `, task ${taskId}`}`,
+  AGENT_INCARNATION_STARTED: ({ from, to, because }) => `incarnation ${from} → ${to}: ${inWords(because)}`,
+  AGENT_REMOVED: ({ actor }) => `taken out of the list by ${actor}`,
+  AGENT_FINISHED: ({ incarnation }) => `incarnation ${incarnation}`,
+  AGENT_RECOVERED: ({ illForSeconds, from }) => `well again after ${describeSeconds(illForSeconds)} of ${from}`,
+  HEALTH_STATE_CHANGED: ({ from, to, reason, findings }) =>
+    `${from} → ${to}: ${findings.map(({ text }) => text).join("; ") || inWords(reason)}`,
+  HEARTBEAT_MISSED: ({ missed, silentSeconds }) =>
+    `${count(missed, "beat")} missed, silent for ${describeSeconds(silentSeconds)}`,
+  HEARTBEATS_LOST: ({ count: lost, afterSequence, beforeSequence }) =>
+    `${count(lost, "beat")} lost between number ${afterSequence} and ${beforeSequence}`,
+  HEARTBEAT_REFUSED: ({ because, sequenceNumber }) =>
+    `${inWords(because)}${sequenceNumber === null ? "" : ` (number ${sequenceNumber})`}`,
+  AGENT_SPEECH_REFUSED: ({ because, claimed }) => `${inWords(because)}: ${claimed}`,
+  ALERT_RAISED: ({ severity, summary }) => `${severity}: ${summary}`,
+  ALERT_RESOLVED: ({ alert }) => alert,
 
-const isOfMonitor = (event: RouseEvent): event is MonitorEvent =>
-  /^(MONITOR|VERDICTS|FLEET|CONFIG|BRAKE|AUDIT)_/.test(event.type);
+  AGENT_HELD: ({ incarnation, pid, adopted }) =>
+    `incarnation ${incarnation}, process ${pid}${adopted ? ", found again" : ""}`,
+  HOLDER_LOST: ({ because, process }) =>
+    `${inWords(because ?? "gone")}; ${process === "alive" ? "its process lives on" : "its process is gone"}`,
+  AGENT_ATTACHED: ({ attached }) => `${attached} at its terminal`,
+  AGENT_DETACHED: ({ attached }) => `${attached} at its terminal`,
+  PROCESS_EXITED: ({ code, signal, cause }) =>
+    `${signal !== null ? `by ${signal}` : code !== null ? `with status ${code}` : "nobody saw how"} (${inWords(cause)})`,
+  AGENT_LEFT_PROCESSES: ({ processes }) => listProcesses(processes),
+  AGENT_NEEDS_YOU: ({ what, pattern }) => `${neededFor[what]} (${pattern})`,
+  AGENT_NEEDS_YOU_NO_MORE: ({ waitedSeconds }) => `after ${describeSeconds(waitedSeconds)}`,
+  LIMIT_REACHED: ({ what, resetsInSeconds: reset, pattern }) =>
+    `${limits[what]}, ${reset === null ? "no reset named" : `resets in ${describeSeconds(reset)}`} (${pattern})`,
+  LIMIT_RESUMED: ({ how, waitedSeconds }) => `${inWords(how)} after ${describeSeconds(waitedSeconds)}`,
+  TERMINATION_ORDERED: ({ actor, because }) => `by ${actor}: ${inWords(because)}`,
+  TERMINATION_REFUSED: ({ because, cause }) => `${inWords(because)} (wanted for ${inWords(cause)})`,
+  TERMINATION_INCOMPLETE: ({ survivors }) =>
+    `still there: ${survivors.map(({ pid, name }) => `${pid} ${name}`).join(", ")}`,
+  AGENT_TERMINATED: ({ because, forced, snapshot, mayHaveLeft, tier, sharedTurn, ...details }) =>
+    [
+      inWords(because),
+      ...(forced ? ["by force"] : []),
+      ...(snapshot === null ? [] : [`work in ${snapshot.slice(0, 12)}`]),
+      ...(mayHaveLeft || tier === "marked" ? [wordNothingFound(tier)] : []),
+      ...(sharedTurn === undefined ? [] : [wordSharedTurn(sharedTurn)]),
+      ...wordDetails(details),
+    ].join(", "),
+  RESTART_ORDERED: ({ because, attempt }) => `${inWords(because)}${attempt === 0 ? "" : `, attempt ${attempt}`}`,
+  RESTART_FAILED: ({ problem }) => problem,
+  RESTART_PUT_OFF: () => "its program says that its limit still stands",
+  RESTART_CANCELLED: ({ actor }) => `by ${actor}: it stays down`,
+  RESTARTS_EXHAUSTED: ({ attempts, windowSeconds }) =>
+    `${attempts} restarts in ${describeSeconds(windowSeconds)}: a person has to look`,
+  AGENT_RESTARTED: ({ from, to, because, chain }) =>
+    `incarnation ${from} → ${to}: ${chain.length === 0 ? inWords(because) : chain.map(inWords).join(" → ")}`,
 
-/** What happens to an agent that Rouse started. */
-type HeldEvent = Extract<
-  RouseEvent,
-  {
-    type:
-      | "AGENT_HELD"
-      | "HOLDER_LOST"
-      | "AGENT_ATTACHED"
-      | "AGENT_DETACHED"
-      | "PROCESS_EXITED"
-      | "AGENT_LEFT_PROCESSES"
-      | `AGENT_NEEDS_YOU${string}`
-      | `LIMIT_${string}`
-      | `TERMINATION_${string}`
-      | "AGENT_TERMINATED"
-      | `RESTART${string}`
-      | "AGENT_RESTARTED";
-  }
->;
+  INCIDENT_OPENED: ({ severity, illness, cause }) => `${severity} ${illness}: ${inWords(cause)}`,
+  INCIDENT_CLOSED: ({ ending, because, lastedSeconds }) =>
+    `${inWords(ending)} (${inWords(because)}) after ${describeSeconds(lastedSeconds)}`,
+  NUDGE_QUEUED: ({ attempt, actor, channel, template }) =>
+    `${beforeAttempt(attempt)}by ${actor}, ${channel}: ${inWords(template)}`,
+  NUDGE_SENT: ({ attempt, channel, message }) => `${beforeAttempt(attempt)}${channel}: ${message.split("\n")[0] ?? ""}`,
+  NUDGE_NOT_SENT: ({ channel, because }) => `${channel}: ${inWords(because)}`,
+  NUDGE_SEEN: ({ evidence }) => evidence,
+  NUDGE_ACTED: ({ evidence }) => evidence,
+  NUDGE_UNCONFIRMED: ({ because, waitedSeconds }) =>
+    because === "only-screen"
+      ? `typed, and whether it was read nobody can tell: only its screen is seen (${describeSeconds(waitedSeconds)})`
+      : `no sign of it in ${describeSeconds(waitedSeconds)}`,
+  AGENT_ANSWERED: ({ answer }) => `${answer.kind}${answer.text === undefined ? "" : `: ${answer.text}`}`,
+  AGENT_CONTAINED: ({ how, calls }) => `${heldBackBy[how]} after ${calls} more calls in circles`,
+  AGENT_NOT_CONTAINED: ({ how, because }) => `${how}: ${inWords(because)}`,
+  AGENT_LET_GO: ({ because }) => inWords(because),
+  WORK_SAVED: ({ commit, changed }) =>
+    commit === null ? "nothing to save" : `${count(changed, "changed file")} in ${commit.slice(0, 12)}`,
+  WORK_NOT_SAVED: ({ problem }) => problem,
+  RECOVERY_INITIATED: ({ attempt, because }) => `${beforeAttempt(attempt)}${because}`,
+  RECOVERY_COMPLETED: ({ incarnation, fromCheckpoint, step, lost, tookSeconds }) => {
+    const after = fromCheckpoint === null ? null : `after step ${step} (${fromCheckpoint.slice(0, 12)})`;
+    const without = lost.checkpoints === 0 ? "" : `, without ${count(lost.checkpoints, "newer checkpoint")}`;
+    const from = `${wordBeginning(lost, after)}${without}`;
+    return `incarnation ${incarnation} goes on ${from}, ${tookSeconds} s after the end of the last`;
+  },
+  RECOVERY_FAILED: ({ reason, attempts }) => `${inWords(reason)} after ${count(attempts, "attempt")}`,
+  ESCALATION_TRIGGERED: ({ escalation, severity, reason, answerWithinSeconds }) =>
+    `${escalation} ${severity}: ${inWords(reason)}, answer within ${describeSeconds(answerWithinSeconds)}`,
+  ESCALATION_RAISED: ({ escalation, severity, criticalBlocked }) =>
+    `${escalation} ${severity}: ${criticalBlocked} critical tasks need a person`,
+  ESCALATION_DECIDED: ({ escalation, decision, actor, reason }) =>
+    `${escalation}: ${inWords(decision)} by ${actor}: ${reason}`,
+  ESCALATION_ACKNOWLEDGED: ({ escalation, actor }) => `${escalation} by ${actor}`,
+  ESCALATION_UNACKNOWLEDGED: ({ escalation, waitedSeconds }) => `${escalation} for ${describeSeconds(waitedSeconds)}`,
+  ESCALATION_UNANSWERED: ({ escalation, waitedSeconds }) => `${escalation} for ${describeSeconds(waitedSeconds)}`,
+  ESCALATION_ANSWER_REFUSED: ({ escalation, because }) =>
+    `${escalation}: a decision came back from the webhook that counts for nothing: ${inWords(because)}`,
+  ESCALATION_UNDELIVERED: ({ escalation, problem }) => `${escalation}: ${problem}`,
 
-function describeHeldEvent(event: HeldEvent): string {
-  switch (event.type) {
-    case "AGENT_HELD":
-      return `incarnation ${event.payload.incarnation}, process ${event.payload.pid}${event.payload.adopted ? ", found again" : ""}`;
-    case "HOLDER_LOST":
-      return `${inWords(event.payload.because ?? "gone")}; ${event.payload.process === "alive" ? "its process lives on" : "its process is gone"}`;
-    case "AGENT_ATTACHED":
-    case "AGENT_DETACHED":
-      return `${event.payload.attached} at its terminal`;
-    case "PROCESS_EXITED": {
-      const { code, signal, cause } = event.payload;
-      return `${signal !== null ? `by ${signal}` : code !== null ? `with status ${code}` : "nobody saw how"} (${inWords(cause)})`;
-    }
-    case "AGENT_LEFT_PROCESSES":
-      return listProcesses(event.payload.processes);
-    case "AGENT_NEEDS_YOU":
-      return `${neededFor[event.payload.what]} (${event.payload.pattern})`;
-    case "AGENT_NEEDS_YOU_NO_MORE":
-      return `after ${describeSeconds(event.payload.waitedSeconds)}`;
-    case "LIMIT_REACHED": {
-      const { what, resetsInSeconds, pattern } = event.payload;
-      return `${limits[what]}, ${resetsInSeconds === null ? "no reset named" : `resets in ${describeSeconds(resetsInSeconds)}`} (${pattern})`;
-    }
-    case "LIMIT_RESUMED":
-      return `${inWords(event.payload.how)} after ${describeSeconds(event.payload.waitedSeconds)}`;
-    case "TERMINATION_ORDERED":
-      return `by ${event.payload.actor}: ${inWords(event.payload.because)}`;
-    case "TERMINATION_REFUSED":
-      return `${inWords(event.payload.because)} (wanted for ${inWords(event.payload.cause)})`;
-    case "TERMINATION_INCOMPLETE":
-      return `still there: ${event.payload.survivors.map(({ pid, name }) => `${pid} ${name}`).join(", ")}`;
-    case "AGENT_TERMINATED":
-      return [
-        inWords(event.payload.because),
-        ...(event.payload.forced ? ["by force"] : []),
-        ...(event.payload.snapshot === null ? [] : [`work in ${event.payload.snapshot.slice(0, 12)}`]),
-        ...(event.payload.mayHaveLeft || event.payload.tier === "marked" ? [wordNothingFound(event.payload.tier)] : []),
-        ...(event.payload.sharedTurn === undefined ? [] : [wordSharedTurn(event.payload.sharedTurn)]),
-        ...wordDetails(event.payload),
-      ].join(", ");
-    case "RESTART_ORDERED": {
-      const { because, attempt } = event.payload;
-      return `${inWords(because)}${attempt === 0 ? "" : `, attempt ${attempt}`}`;
-    }
-    case "RESTART_FAILED":
-      return event.payload.problem;
-    case "RESTART_PUT_OFF":
-      return "its program says that its limit still stands";
-    case "RESTART_CANCELLED":
-      return `by ${event.payload.actor}: it stays down`;
-    case "RESTARTS_EXHAUSTED":
-      return `${event.payload.attempts} restarts in ${describeSeconds(event.payload.windowSeconds)}: a person has to look`;
-    case "AGENT_RESTARTED": {
-      const { from, to, because, chain } = event.payload;
-      return `incarnation ${from} → ${to}: ${chain.length === 0 ? inWords(because) : chain.map(inWords).join(" → ")}`;
-    }
-  }
-}
+  MONITOR_STARTED: ({ version, agents, resumed }) =>
+    `${version}, ${resumed ? "went on with" : "started with"} ${count(agents, "agent")}`,
+  MONITOR_STOPPED: () => "",
+  MONITOR_GAP: ({ cause, lastedSeconds, detail }) => `${inWords(cause)} of ${lastedSeconds} s: ${detail}`,
+  MONITOR_FROZEN: ({ actor, reason }) => `by ${actor}: ${reason}`,
+  MONITOR_THAWED: ({ actor, reason }) => `by ${actor}: ${reason}`,
+  VERDICTS_HELD_BACK: ({ because, scope, silent, of }) => `${inWords(because)} (${scope}): ${silent} of ${of} silent`,
+  VERDICTS_RESUMED: ({ because, scope, lastedSeconds }) =>
+    `${inWords(because)} (${scope}) after ${describeSeconds(lastedSeconds)}`,
+  FLEET_INCIDENT_OPENED: ({ incident, because, scope, members, of, agents }) =>
+    `${incident} (${scope}): ${members ?? agents.length} of ${of} ${because === "mass-failure" ? "ended" : "silent"}`,
+  FLEET_INCIDENT_CLOSED: ({ incident, because, lastedSeconds }) =>
+    `${incident} after ${describeSeconds(lastedSeconds)}: ${inWords(because)}`,
+  BRAKE_STARTED: ({ kills, windowSeconds }) =>
+    `${kills} agents stopped in ${describeSeconds(windowSeconds)}: no more for now`,
+  BRAKE_ENDED: ({ lastedSeconds }) => `after ${describeSeconds(lastedSeconds)}`,
+  AUDIT_ANCHOR_FAILED: ({ anchor, problem }) => `${anchor}: ${problem}`,
+  AUDIT_ANCHOR_RESTORED: ({ anchor, number }) => `${anchor}: sealed up to line ${number}`,
+  CONFIG_RELOADED: ({ policy }) => `policy ${policy}`,
+  CONFIG_REFUSED: ({ problems }) => problems.join("; "),
+
+  CHECKPOINT_SAVED: ({ taskId, step, stepName, checkpoint }) =>
+    `task ${taskId}: step ${step}${stepName === "" ? "" : ` ${stepName}`} (${checkpoint.slice(0, 12)})`,
+  CHECKPOINT_REFUSED: ({ taskId, problem }) => `task ${taskId}: ${problem}`,
+  TASK_CREATED: ({ taskId, priority }) => `task ${taskId}, priority ${priority}`,
+  TASK_CHANGED: ({ taskId, from, to, because, actor }) =>
+    `task ${taskId}: ${from} → ${to}, ${inWords(because)}, by ${actor}`,
+  TASK_CLAIMED: ({ taskId, claim }) => `task ${taskId}, claim ${claim}`,
+  TASK_RELEASED: ({ taskId, claim, because }) => `task ${taskId}, claim ${claim}: ${inWords(because)}`,
+  TASK_STALLED: (payload) => describeUnchanged(payload),
+  TASK_ESCALATED: (payload) => describeUnchanged(payload),
+  TASK_LONG_RUNNING: (payload) => describeRunning(payload),
+  TASK_TIMED_OUT: (payload) => describeRunning(payload),
+  TASK_BLOCKED: ({ taskId, because }) => `task ${taskId}: ${inWords(because)}`,
+  ASSIGNMENTS_REDUCED: ({ failed, of }) => `${failed} of its last ${of} tasks failed`,
+  ASSIGNMENTS_STOPPED: ({ failed, of }) => `${failed} of its last ${of} tasks failed`,
+  ASSIGNMENTS_RESTORED: ({ actor }) => `by ${actor}`,
+};
+
+const describeUnchanged = ({ taskId, withoutUpdateSeconds }: PayloadOf<"TASK_STALLED">): string =>
+  `task ${taskId}: no update for ${describeSeconds(withoutUpdateSeconds)}`;
+
+const describeRunning = ({ taskId, runningSeconds }: PayloadOf<"TASK_TIMED_OUT">): string =>
+  `task ${taskId}: running for ${describeSeconds(runningSeconds)}`;
 
 const limits = { usage: "usage limit", rate: "rate limit", overloaded: "provider overloaded" } as const;
 
@@ -208,86 +220,21 @@ export const neededFor = {
   input: "to type what it waits for",
 } as const;
 
-function describeMonitorEvent(event: MonitorEvent): string {
-  switch (event.type) {
-    case "MONITOR_STARTED": {
-      const { version, agents, resumed } = event.payload;
-      return `${version}, ${resumed ? "went on with" : "started with"} ${count(agents, "agent")}`;
-    }
-    case "MONITOR_STOPPED":
-      return "";
-    case "MONITOR_GAP":
-      return `${inWords(event.payload.cause)} of ${event.payload.lastedSeconds} s: ${event.payload.detail}`;
-    case "VERDICTS_HELD_BACK": {
-      const { because, scope, silent, of } = event.payload;
-      return `${inWords(because)} (${scope}): ${silent} of ${of} silent`;
-    }
-    case "VERDICTS_RESUMED": {
-      const { because, scope, lastedSeconds } = event.payload;
-      return `${inWords(because)} (${scope}) after ${describeSeconds(lastedSeconds)}`;
-    }
-    case "FLEET_INCIDENT_OPENED": {
-      const { incident, because, scope, members, of, agents } = event.payload;
-      return `${incident} (${scope}): ${members ?? agents.length} of ${of} ${because === "mass-failure" ? "ended" : "silent"}`;
-    }
-    case "FLEET_INCIDENT_CLOSED": {
-      const { incident, because, lastedSeconds } = event.payload;
-      return `${incident} after ${describeSeconds(lastedSeconds)}: ${inWords(because)}`;
-    }
-    case "BRAKE_STARTED":
-      return `${event.payload.kills} agents stopped in ${describeSeconds(event.payload.windowSeconds)}: no more for now`;
-    case "BRAKE_ENDED":
-      return `after ${describeSeconds(event.payload.lastedSeconds)}`;
-    case "AUDIT_ANCHOR_FAILED":
-      return `${event.payload.anchor}: ${event.payload.problem}`;
-    case "AUDIT_ANCHOR_RESTORED":
-      return `${event.payload.anchor}: sealed up to line ${event.payload.number}`;
-    case "CONFIG_RELOADED":
-      return `policy ${event.payload.policy}`;
-    case "CONFIG_REFUSED":
-      return event.payload.problems.join("; ");
-    case "MONITOR_FROZEN":
-    case "MONITOR_THAWED":
-      return `by ${event.payload.actor}: ${event.payload.reason}`;
-  }
-}
+export const heldBackBy: Readonly<Record<ContainmentMeans, string>> = {
+  pause: "its tools are withheld",
+  interrupt: "its turn was broken off",
+};
 
-const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
+const beforeAttempt = (n: number): string => (n === 0 ? "" : `attempt ${n}, `);
 
-type TaskEvent = Extract<RouseEvent, { type: `TASK_${string}` | `CHECKPOINT_${string}` | `ASSIGNMENTS_${string}` }>;
-
-export const isOfTask = (event: RouseEvent): event is TaskEvent => /^(TASK|CHECKPOINT|ASSIGNMENTS)_/.test(event.type);
-
-export function describeTaskEvent(event: TaskEvent): string {
-  switch (event.type) {
-    case "CHECKPOINT_SAVED": {
-      const { taskId, step, stepName, checkpoint } = event.payload;
-      return `task ${taskId}: step ${step}${stepName === "" ? "" : ` ${stepName}`} (${checkpoint.slice(0, 12)})`;
-    }
-    case "CHECKPOINT_REFUSED":
-      return `task ${event.payload.taskId}: ${event.payload.problem}`;
-    case "TASK_CREATED":
-      return `task ${event.payload.taskId}, priority ${event.payload.priority}`;
-    case "TASK_CHANGED": {
-      const { taskId, from, to, because, actor } = event.payload;
-      return `task ${taskId}: ${from} → ${to}, ${inWords(because)}, by ${actor}`;
-    }
-    case "TASK_CLAIMED":
-      return `task ${event.payload.taskId}, claim ${event.payload.claim}`;
-    case "TASK_RELEASED":
-      return `task ${event.payload.taskId}, claim ${event.payload.claim}: ${inWords(event.payload.because)}`;
-    case "TASK_STALLED":
-    case "TASK_ESCALATED":
-      return `task ${event.payload.taskId}: no update for ${describeSeconds(event.payload.withoutUpdateSeconds)}`;
-    case "TASK_LONG_RUNNING":
-    case "TASK_TIMED_OUT":
-      return `task ${event.payload.taskId}: running for ${describeSeconds(event.payload.runningSeconds)}`;
-    case "TASK_BLOCKED":
-      return `task ${event.payload.taskId}: ${inWords(event.payload.because)}`;
-    case "ASSIGNMENTS_REDUCED":
-    case "ASSIGNMENTS_STOPPED":
-      return `${event.payload.failed} of its last ${event.payload.of} tasks failed`;
-    case "ASSIGNMENTS_RESTORED":
-      return `by ${event.payload.actor}`;
+/** Where a new life goes on: after a step, with the conversation it had, or from the start. */
+export function wordBeginning({ conversation }: LostWork, step: string | null): string {
+  switch (conversation) {
+    case "kept":
+      return [step, "with its conversation"].filter((each) => each !== null).join(", ");
+    case "lost":
+      return `${step ?? "from the start"}, without its conversation`;
+    case undefined:
+      return step ?? "from the start";
   }
 }

@@ -1,7 +1,6 @@
 import type { EpochMs, FleetCause, GapCause, HoldCause, Restraint, SelfDoubtReport } from "@rouse/contract";
 import type { Surroundings } from "../surroundings.ts";
-import { cutLine } from "../text/fit-text.ts";
-import { type Line, styled } from "../text/styled-text.ts";
+import { cutLine, type Line, styled } from "../text/styled-text.ts";
 import { ago, countdown, describeSeconds, lasting } from "../text/tell-time.ts";
 
 const gaps: Readonly<Record<GapCause, string>> = {
@@ -22,7 +21,7 @@ const togetherIn: Readonly<Record<FleetCause, string>> = {
   "mass-failure": "ended together are down",
 };
 
-/** Why a finding argues for less than it could. */
+/** Why a finding leads to a milder verdict than it could. */
 export const restraintWords: Readonly<Record<Restraint, string>> = {
   amnesty: "the monitor was blind for a while, so everyone first gets time to be heard",
   ...holds,
@@ -34,7 +33,7 @@ export const restraintWords: Readonly<Record<Restraint, string>> = {
   starting: "the agent is still starting",
 };
 
-/** What keeps Rouse from acting now, a row each above a list: a store that cannot be written, freeze, hold, amnesty. Empty when nothing does. */
+/** What keeps Rouse from acting now, one row each: a store that cannot be written, freeze, hold, amnesty. */
 export function describeRestraint(doubt: SelfDoubtReport, now: EpochMs, width: number): Line[] {
   const { frozen, lastGap, amnestyUntil, storeDownSince } = doubt;
   const lines: Line[] = [];
@@ -53,14 +52,14 @@ export function describeRestraint(doubt: SelfDoubtReport, now: EpochMs, width: n
   return [...tellOldNews(storeDownSince, { now: () => now, width }), ...lines.map((line) => cutLine(line, width))];
 }
 
-/** What is shown is no news, where nothing can be saved: nobody is heard meanwhile. */
+/** Says that the picture is outdated: while nothing can be saved, no agent is heard. */
 export function tellOldNews(since: string | undefined, here: Pick<Surroundings, "now" | "width">): Line[] {
   if (since === undefined) return [];
   const text = ` for ${lasting(since, here.now())}: this is as of then; \`rouse doctor\` says why`;
   return [cutLine([styled("red", "CANNOT SAVE"), text], here.width)];
 }
 
-/** What the monitor holds against itself. Empty when nothing does. */
+/** What the monitor doubts about itself. Empty when nothing. */
 export function describeDoubt(doubt: SelfDoubtReport, now: EpochMs): Line[] {
   const lines: Line[] = [];
   const { frozen, lastGap } = doubt;

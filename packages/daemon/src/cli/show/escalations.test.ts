@@ -1,7 +1,6 @@
 import type { EscalationNotice, EscalationReport, NudgeResult } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { widthOf } from "../text/fit-text.ts";
-import { type Line, paintLine } from "../text/styled-text.ts";
+import { type Line, paintLine, widthOf } from "../text/styled-text.ts";
 import { showAsked, showEscalation, showEscalations, showNudge } from "./escalations.ts";
 import { hostile, now, stuck } from "./sample.test-support.ts";
 

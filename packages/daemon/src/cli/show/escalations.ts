@@ -9,23 +9,12 @@ import type {
   RemediationHint,
   Severity,
 } from "@rouse/contract";
-import { drawFacts, type Fact } from "../text/draw-facts.ts";
-import { type Column, drawTable } from "../text/draw-table.ts";
-import { wrapLine } from "../text/fit-text.ts";
-import { inWords, wordIllness } from "../text/phrases.ts";
-import { type Line, type Span, type Style, styled } from "../text/styled-text.ts";
-import { inTime, stamp, stampAndAge } from "../text/tell-time.ts";
+import { drawFacts, drawList, drawSection, type Fact, type ListColumn, orNone } from "../text/draw-table.ts";
+import { inWords, sentence, wordIllness } from "../text/phrases.ts";
+import { type Line, type Span, type Style, styled, wrapLine } from "../text/styled-text.ts";
+import { inTime, stampAhead, stampAndAge } from "../text/tell-time.ts";
 import { showEvent } from "./describe-event.ts";
 import { describeFinding } from "./health.ts";
-
-const columns: readonly Column[] = [
-  { title: "ID", least: 10 },
-  { title: "SEVERITY" },
-  { title: "AGENT", least: 10 },
-  { title: "WHY", least: 16 },
-  { title: "ANSWER BY" },
-  { title: "OTHERWISE", least: 10 },
-];
 
 const severityStyles: Readonly<Record<Severity, Style>> = { "SEV-1": "red", "SEV-2": "yellow", "SEV-3": "cyan" };
 
@@ -34,58 +23,48 @@ const styledSeverity = (severity: Severity): Span => styled(severityStyles[sever
 /** `rouse escalations`: what waits for an answer, the most pressing first. */
 export function showEscalations(escalations: readonly EscalationReport[], now: EpochMs, width: number): Line[] {
   if (escalations.length === 0) return [["Nothing waits for an answer."]];
-  const rows = escalations
-    .toSorted((a, b) => a.severity.localeCompare(b.severity) || Date.parse(a.answerBy) - Date.parse(b.answerBy))
-    .map((one) => [
-      one.id,
-      styledSeverity(one.severity),
-      one.members === undefined ? one.agentId : `${one.members.count} agents`,
-      `${wordIllness(one)}; ${inWords(one.reason)}`,
-      inTime(one.answerBy, now),
-      inWords(one.otherwise),
-    ]);
-  return drawTable(columns, rows, width);
+  const columns: ListColumn<EscalationReport>[] = [
+    ["ID", ({ id }) => id, { least: 10 }],
+    ["SEVERITY", ({ severity }) => styledSeverity(severity)],
+    ["AGENT", ({ members, agentId }) => (members === undefined ? agentId : `${members.count} agents`), { least: 10 }],
+    ["WHY", (one) => `${wordIllness(one)}; ${inWords(one.reason)}`, { least: 16 }],
+    ["ANSWER BY", ({ answerBy }) => inTime(answerBy, now)],
+    ["OTHERWISE", ({ otherwise }) => inWords(otherwise), { least: 10 }],
+  ];
+  const pressingFirst = escalations.toSorted(
+    (a, b) => a.severity.localeCompare(b.severity) || Date.parse(a.answerBy) - Date.parse(b.answerBy),
+  );
+  return drawList(pressingFirst, columns, width);
 }
 
-/** `rouse escalations show`: one of them with all that is known, and what to do. */
+/** `rouse escalations show`: one escalation with all that is known, and what to do. */
 export function showEscalation(notice: EscalationNotice, now: EpochMs, width: number): Line[] {
   const { context } = notice;
   const { findings, lastEvents, hints, answer } = context;
   return [
     ...wrapLine([styledSeverity(notice.severity), " ", styled("bold", notice.id), ` ${notice.summary}`], width, 2),
     ...drawFacts(describeQuestion(notice, now), width, 2),
-    ...section("Findings", findings.length === 0 ? [["none"]] : findings.map(describeFinding), width),
-    ...section("What each decision would do", [], width),
+    ...drawSection("Findings", orNone(findings.map(describeFinding)), width),
+    ...drawSection("What each decision would do", [], width),
     ...drawFacts(describeOptions(notice), width, 2),
-    ...section("What may help", hints.flatMap(describeHint), width),
-    ...section("Last events", lastEvents.length === 0 ? [["none"]] : lastEvents.map(showEvent), width),
-    ...section("To answer", [[answer.command]], width),
+    ...drawSection("What may help", hints.flatMap(describeHint), width),
+    ...drawSection("Last events", orNone(lastEvents.map(showEvent)), width),
+    ...drawSection("To answer", [[answer.command]], width),
   ];
 }
 
-function section(name: string, lines: readonly Line[], width: number): Line[] {
-  return [[], [styled("bold", name)], ...lines.flatMap((line) => wrapLine(["  ", ...line], width, 4))];
-}
-
-function describeQuestion(notice: EscalationNotice, now: EpochMs): Fact[] {
+function describeQuestion(notice: EscalationNotice, now: EpochMs): (Fact | null)[] {
   const { acknowledged, acknowledgeBy, context } = notice;
   return [
     notice.members === undefined
       ? ["agent", [`${notice.agentId}, incarnation ${notice.incarnation}`]]
       : ["agents", [nameMembers(notice.members)]],
-    ...(notice.taskId === null ? [] : [["task", [notice.taskId]] as Fact]),
+    notice.taskId === null ? null : ["task", [notice.taskId]],
     ["about", [wordIllness(notice)]],
     ["asked", [`${stampAndAge(notice.openedAt, now)}: ${inWords(notice.reason)}`]],
-    [
-      "answer by",
-      [`${stamp(notice.answerBy)} (${inTime(notice.answerBy, now)}), otherwise ${inWords(notice.otherwise)}`],
-    ],
-    ...(acknowledgeBy === null
-      ? []
-      : [["a person by", [`${stamp(acknowledgeBy)} (${inTime(acknowledgeBy, now)})`]] as Fact]),
-    ...(acknowledged === null
-      ? []
-      : [["acknowledged", [`by ${acknowledged.actor}, ${stampAndAge(acknowledged.at, now)}`]] as Fact]),
+    ["answer by", [`${stampAhead(notice.answerBy, now)}, otherwise ${inWords(notice.otherwise)}`]],
+    acknowledgeBy === null ? null : ["a person by", [stampAhead(acknowledgeBy, now)]],
+    acknowledged && ["acknowledged", [`by ${acknowledged.actor}, ${stampAndAge(acknowledged.at, now)}`]],
     ["policy", [`${context.config.policy}, mode ${context.config.settings.mode}`]],
     ["traces", [context.traceIds.join(" · ")]],
   ];
@@ -107,45 +86,37 @@ const effects: Readonly<Record<DecisionEffect, string>> = {
   "handed-to-a-person": "a person has to: Rouse may not or cannot stop it",
 };
 
-/** What a decision would lead to now; unknown to a daemon that does not know the decision. */
+/** What a decision would lead to now; `undefined` where the daemon does not offer the decision. */
 export const effectOf = ({ context }: EscalationNotice, decision: EscalationDecision): DecisionEffect | undefined =>
   context.recovery.options.find((option) => option.decision === decision)?.effect;
 
-/** Less than the word for the decision promises. */
-const fallsShort: ReadonlySet<DecisionEffect> = new Set<DecisionEffect>([
-  "left-alone",
-  "told-only",
-  "stays-ended",
-  "handed-to-a-person",
-]);
+/** Effects that are less than the name of the decision promises. */
+const fallsShort = new Set<DecisionEffect>(["left-alone", "told-only", "stays-ended", "handed-to-a-person"]);
 
-/** `rouse escalations decide`: nobody is to wait for what will not be done. */
+/** `rouse escalations decide`: says so when less is done than the decision promises. */
 export function showDecided(
   id: string,
   decision: EscalationDecision,
   effect: DecisionEffect | undefined,
   width: number,
 ): Line[] {
-  const words = effect !== undefined && fallsShort.has(effect) ? effects[effect] : "";
-  const sentence = words === "" ? "" : ` ${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
-  return wrapLine([styled("bold", id), ` is decided: ${inWords(decision)}.${sentence}`], width, 2);
+  const less = effect !== undefined && fallsShort.has(effect) ? ` ${sentence(effects[effect])}` : "";
+  return wrapLine([styled("bold", id), ` is decided: ${inWords(decision)}.${less}`], width, 2);
 }
 
-function describeOptions({ context }: EscalationNotice): Fact[] {
+function describeOptions({ context }: EscalationNotice): (Fact | null)[] {
   const { options, checkpoint, recoveriesLeft, restartsLeft, supervised } = context.recovery;
   return [
     ...options.map(({ decision, effect }): Fact => [decision, [effects[effect] ?? inWords(effect)]]),
     ["checkpoint", [describeCheckpoint(checkpoint)]],
-    ...(supervised ? [["left", [`${recoveriesLeft} recoveries, ${restartsLeft} restarts`]] as Fact] : []),
+    supervised ? ["left", [`${recoveriesLeft} recoveries, ${restartsLeft} restarts`]] : null,
   ];
 }
 
 function describeCheckpoint(checkpoint: EscalationNotice["context"]["recovery"]["checkpoint"]): string {
   if (checkpoint === null) return "none";
   const { id, step, stepName } = checkpoint;
-  return [id.slice(0, 12), ...(step === null ? [] : [`after step ${step}`]), ...(stepName ? [stepName] : [])].join(
-    ", ",
-  );
+  return [id.slice(0, 12), step === null ? "" : `after step ${step}`, stepName].filter(Boolean).join(", ");
 }
 
 const describeHint = ({ because, text, command }: RemediationHint): Line[] => [
@@ -153,21 +124,15 @@ const describeHint = ({ because, text, command }: RemediationHint): Line[] => [
   ["  ", styled("bold", command)],
 ];
 
-/** `rouse nudge`: whether it is on its way. What the agent makes of it is told by events. */
+/** `rouse nudge`: whether the message is on its way. What the agent makes of it is told by events. */
 export function showNudge({ agentId, state, channel, message, because }: NudgeResult, width: number): Line[] {
   const name = styled("bold", agentId);
   if (state === "not-sent")
     return wrapLine([name, styled("red", ` was not nudged: ${because ?? "there is no way to reach it"}`)], width, 2);
   const way = channel === null ? "" : ` by ${channelNames[channel]}`;
+  const told = `${state === "queued" ? "is to be" : "is"} nudged${way} (${state})`;
   return [
-    ...wrapLine(
-      [
-        name,
-        ` ${state === "queued" ? "is to be" : "is"} nudged${way} (${state}); \`rouse events -f --agent ${agentId}\` tells what comes of it.`,
-      ],
-      width,
-      2,
-    ),
+    ...wrapLine([name, ` ${told}; \`rouse events -f --agent ${agentId}\` tells what comes of it.`], width, 2),
     ...message.split("\n").flatMap((line) => wrapLine(["  ", styled("dim", line)], width, 4)),
   ];
 }
@@ -181,17 +146,9 @@ const channelNames = {
 } as const;
 
 export function showAsked({ escalation, severity, answerBy }: EscalationResult, now: EpochMs, width: number): Line[] {
+  const until = ` waits for an answer until ${stampAhead(answerBy, now)}.`;
   return [
-    ...wrapLine(
-      [
-        styledSeverity(severity),
-        " ",
-        styled("bold", escalation),
-        ` waits for an answer until ${stamp(answerBy)} (${inTime(answerBy, now)}).`,
-      ],
-      width,
-      2,
-    ),
+    ...wrapLine([styledSeverity(severity), " ", styled("bold", escalation), until], width, 2),
     ...wrapLine(["  ", styled("dim", `rouse escalations show ${escalation}`)], width, 4),
   ];
 }

@@ -10,16 +10,14 @@ import {
   type SystemStatus,
   type TerminalReport,
 } from "@rouse/contract";
-import { drawFacts, type Fact } from "../text/draw-facts.ts";
-import { wrapLine } from "../text/fit-text.ts";
-import { inWords, listProcesses } from "../text/phrases.ts";
-import { type Line, styled } from "../text/styled-text.ts";
+import { drawFacts, type Fact, orNone } from "../text/draw-table.ts";
+import { count, inWords, listProcesses } from "../text/phrases.ts";
+import { type Line, styled, wrapLine } from "../text/styled-text.ts";
 import { describeSeconds, lasting, stamp, stampAndAge } from "../text/tell-time.ts";
-import { describeDoing, limitInTheWay, showHealthList } from "./agents.ts";
-import { describeActivity } from "./describe-activity.ts";
+import { describeActivity, describeDoing, limitInTheWay, showHealthList } from "./agents.ts";
 import { neededFor } from "./describe-event.ts";
 import { describeDoubt } from "./doubt.ts";
-import { describeRestartRule } from "./restart-rule.ts";
+import { describeRestartRule } from "./owner-rules.ts";
 import { agentDocument, countStandings, failedBefore, standingWord, styledStanding } from "./standing.ts";
 
 /** The answer of seed 001's `health` first (agent, status, last_output, errors), then everything Rouse knows. */
@@ -34,7 +32,7 @@ export function healthDocument(agent: AgentHealth) {
   };
 }
 
-/** In one word for a script; it agrees with how `rouse health AGENT` ends. */
+/** One word for a script, which agrees with the exit code of `rouse health AGENT`. */
 function statusOf(agent: AgentHealth): string {
   const failed = failedBefore(agent);
   if (failed !== null) return exitWord(failed);
@@ -49,38 +47,34 @@ const errorsOf = ({ findings, terminal }: AgentHealth): string[] => [
 export function showHealth(agent: AgentHealth, now: EpochMs, width: number): Line[] {
   const errors = errorsOf(agent).map((text): Line => [text]);
   const { findings, lastHeartbeat, lastCheckpoint, terminal } = agent;
-  const facts: Fact[] = [
+  const facts: (Fact | null)[] = [
     ["agent", [styled("bold", agent.agentId)]],
     [
       "status",
       [failedBefore(agent) ? styled("red", statusOf(agent)) : { ...styledStanding(agent), text: statusOf(agent) }],
     ],
-    ...(terminal === null || lastHeartbeat !== null
-      ? [["last heartbeat", [lastHeartbeat === null ? "none yet" : stampAndAge(lastHeartbeat, now)]] as Fact]
-      : []),
-    ...(terminal === null
-      ? []
-      : [["last output", [terminal.lastOutput === null ? "none yet" : stampAndAge(terminal.lastOutput, now)]] as Fact]),
-    ...(errors.length === 0 && endedBadly(agent)
-      ? []
-      : [["errors", ...(errors.length === 0 ? [["none"]] : errors)] as Fact]),
+    terminal === null || lastHeartbeat !== null ? ["last heartbeat", [orNoneYet(lastHeartbeat, now)]] : null,
+    terminal === null ? null : ["last output", [orNoneYet(terminal.lastOutput, now)]],
+    errors.length === 0 && endedBadly(agent) ? null : ["errors", ...orNone(errors)],
     ["state", [styledStanding(agent), ...stateReason(agent)]],
     ["since", [stampAndAge(agent.over?.at ?? agent.stateChangedAt, now)]],
     ["activity", [describeSince(agent, now)]],
     ...(terminal === null ? [] : showTerminal(terminal, now)),
-    ["findings", ...(findings.length === 0 ? [["none"]] : findings.map(describeFinding))],
-    ...(lastCheckpoint === null ? [] : [["checkpoint", [stampAndAge(lastCheckpoint, now)]] as Fact]),
+    ["findings", ...orNone(findings.map(describeFinding))],
+    lastCheckpoint === null ? null : ["checkpoint", [stampAndAge(lastCheckpoint, now)]],
     ["identity", [describeIdentity(agent)]],
     ["counted", [describeMetrics(agent)]],
   ];
   return drawFacts(facts, width);
 }
 
-/** Beside such an end nobody would believe that there are no errors. */
+const orNoneYet = (at: string | null, now: EpochMs): string => (at === null ? "none yet" : stampAndAge(at, now));
+
+/** Beside a bad end, "errors: none" would be misleading. */
 const endedBadly = (agent: AgentHealth): boolean =>
   agent.over ? !isGoodEnd(agent.over) : failedBefore(agent) !== null;
 
-/** Of one that is over, what it was ill with. */
+/** The reason of the state; for an agent that is over, what it was ill with. */
 export function stateReason({ state, stateReason: reason, over }: AgentHealth): string[] {
   if (!over) return [`, ${reason}`];
   return state === "HEALTHY" || state === "TERMINATED" ? [] : [`, was ${state}: ${reason}`];
@@ -103,38 +97,28 @@ export function describeSince(agent: AgentHealth, now: EpochMs): string {
     : `${doing}; its process ended ${lasting(exit.at, now)} ago (${exit.cause.replaceAll("-", " ")})`;
 }
 
-/** What its terminal and its processes show. */
-export function showTerminal(terminal: TerminalReport, now: EpochMs): Fact[] {
-  const { needsYou, processes, attached, session, restarts, idleKillSeconds } = terminal;
+/** What an agent's terminal and processes show. */
+export function showTerminal(terminal: TerminalReport, now: EpochMs): (Fact | null)[] {
+  const { needsYou, leftovers, processes, attached, session, restarts, idleKillSeconds, restartRule } = terminal;
   const seen = [
     terminal.family === "generic" ? null : terminal.family,
     terminal.foreground ? "in somebody's terminal" : attached > 0 ? `${attached} attached` : null,
     terminal.holder === "lost" ? "its holder is gone" : null,
     terminal.outputKept ? null : "output cannot be kept",
     session === null ? null : `session ${session.id}`,
-    restarts === 0 ? null : `started again ${restarts} time${restarts === 1 ? "" : "s"}`,
+    restarts === 0 ? null : `started again ${count(restarts, "time")}`,
     terminal.conversation === undefined ? null : `its conversation was ${terminal.conversation}`,
   ].filter((text) => text !== null);
   const used = processes === null || terminal.exit !== null ? [] : [describeProcesses(processes)];
   return [
-    ...(needsYou === null
-      ? []
-      : [
-          ["needs you", [styled("yellow", `${neededFor[needsYou.what]}, for ${lasting(needsYou.since, now)}`)]] as Fact,
-        ]),
-    ...(terminal.leftovers === undefined
-      ? []
-      : [["left behind", [styled("yellow", listProcesses(terminal.leftovers))]] as Fact]),
+    needsYou && ["needs you", [styled("yellow", `${neededFor[needsYou.what]}, for ${lasting(needsYou.since, now)}`)]],
+    leftovers === undefined ? null : ["left behind", [styled("yellow", listProcesses(leftovers))]],
     ["process", [[String(terminal.pid), ...used, ...seen].join(" · ")]],
-    ...(terminal.eyes.length === 0 || terminal.exit !== null
-      ? []
-      : [["seen by", [describeEyes(terminal.eyes)]] as Fact]),
-    ...(idleKillSeconds === null
-      ? []
-      : [["owner's rule", [`stopped after ${describeSeconds(idleKillSeconds)} without any sign of work`]] as Fact]),
-    ...(terminal.restartRule === undefined
-      ? []
-      : [["when it ends", [describeRestartRule(terminal.restartRule)]] as Fact]),
+    terminal.eyes.length === 0 || terminal.exit !== null ? null : ["seen by", [describeEyes(terminal.eyes)]],
+    idleKillSeconds === null
+      ? null
+      : ["owner's rule", [`stopped after ${describeSeconds(idleKillSeconds)} without any sign of work`]],
+    restartRule === undefined ? null : ["when it ends", [describeRestartRule(restartRule)]],
   ];
 }
 
@@ -145,7 +129,7 @@ const eyeNames: Readonly<Record<Eye, string>> = {
   screen: "screen",
 };
 
-/** What is not seen, and why, as well: nobody should take silence of an eye that is shut for rest. */
+/** Names the eyes that see nothing, and why: nobody should take their silence for rest. */
 export function describeEyes(eyes: readonly EyeState[]): string {
   const name = ({ eye, because }: EyeState) => (because === null ? eyeNames[eye] : `${eyeNames[eye]} (${because})`);
   const open = eyes.filter(({ sees }) => sees).map(name);
@@ -157,8 +141,8 @@ export function describeEyes(eyes: readonly EyeState[]): string {
 }
 
 function describeProcesses({ processes, cpuMs, memoryBytes }: ProcessFacts): string {
-  const count = `${processes} process${processes === 1 ? "" : "es"}`;
-  return `${count} · ${(cpuMs / 1000).toFixed(1)} s CPU · ${Math.round(memoryBytes / 1024 / 1024)} MB`;
+  const counted = `${processes} process${processes === 1 ? "" : "es"}`;
+  return `${counted} · ${(cpuMs / 1000).toFixed(1)} s CPU · ${Math.round(memoryBytes / 1024 / 1024)} MB`;
 }
 
 export function describeFinding({ level, kind, confidence, text, restrainedBy }: FindingReport): Line {
@@ -188,13 +172,13 @@ function describeMetrics({ metrics }: AgentHealth): string {
   ].join(" · ");
 }
 
-/** `rouse health` without an agent: how many are how, then who. */
+/** `rouse health` without an agent: how many agents are in which state, then the agents. */
 export function showSummary(status: SystemStatus, agents: readonly AgentHealth[], now: EpochMs, width: number): Line[] {
-  const counts = countStandings(status).flatMap((count) => ["  ", ...count]);
+  const counts = countStandings(status).flatMap((one) => ["  ", ...one]);
   const doubts = describeDoubt(status.monitor, now).flatMap((line) => wrapLine(["  ", ...line], width, 4));
-  const agentsWatched = `${status.total_agents} agent${status.total_agents === 1 ? "" : "s"}`;
+  const watched = count(status.total_agents, "agent");
   return [
-    [`Rouse ${status.version}, ${status.status}: ${agentsWatched}, watching since ${stamp(status.started_at)}`],
+    [`Rouse ${status.version}, ${status.status}: ${watched}, watching since ${stamp(status.started_at)}`],
     ...doubts,
     ...(counts.length === 0 ? [] : [counts]),
     ...(agents.length === 0 ? [] : [[], ...showHealthList(agents, now, width)]),

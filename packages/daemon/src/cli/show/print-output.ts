@@ -7,16 +7,16 @@ export interface OutputPrinter {
   take(offset: number, bytes: Buffer): void;
   /** Offset of the byte after the last one taken. */
   next(): number;
-  /** Prints what was held back for its end only; from here on everything is printed as it comes. */
+  /** Prints the last lines of what was held back; from here on everything is printed as it comes. */
   release(): void;
-  /** Prints what stands on the last line, finished or not. */
+  /** Prints the last line, finished or not. */
   flush(): void;
 }
 
-export interface PrinterOptions {
+interface PrinterOptions {
   readonly style: OutputStyle | "raw";
   readonly from: number;
-  /** Until `release` only the last so many lines are wanted. */
+  /** How many of the last lines are wanted until `release`; `null` for all. */
   readonly lines: number | null;
   timeAt(offset: number): EpochMs | null;
   write(output: string | Buffer): void;
@@ -43,14 +43,10 @@ export function createOutputPrinter(options: PrinterOptions): OutputPrinter {
   };
 }
 
-interface Printing {
-  print(bytes: Buffer, offset: number): void;
-  release(): void;
-  flush(): void;
-}
-
-function printLines({ lines: wanted, timeAt, write }: PrinterOptions, style: OutputStyle): Printing {
+function printLines({ lines: wanted, timeAt, write }: PrinterOptions, style: OutputStyle) {
   const cleaner = createCleaner();
+  const last = wanted ?? 0;
+  const lastLines = (lines: CleanLine[]): CleanLine[] => lines.slice(Math.max(0, lines.length - last));
   let held: CleanLine[] | null = wanted === null ? null : [];
 
   const show = (lines: readonly CleanLine[]) => {
@@ -59,30 +55,24 @@ function printLines({ lines: wanted, timeAt, write }: PrinterOptions, style: Out
   const take = (lines: CleanLine[]) => {
     if (held === null) return show(lines);
     for (const line of lines) held.push(line);
-    // Not at every line: moving them all each time would take longer than reading them.
-    if (held.length > 2 * lastOf(wanted) + 1000) held = lastLines(held, wanted);
+    // The list is cut only now and then: cutting it at every line would take longer than reading.
+    if (held.length > 2 * last + 1000) held = lastLines(held);
   };
   return {
-    print: (bytes, offset) => take(cleaner.push(bytes, offset)),
+    print: (bytes: Buffer, offset: number) => take(cleaner.push(bytes, offset)),
     flush: () => take(cleaner.end()),
     release() {
-      const last = lastLines(held ?? [], wanted);
+      const lines = lastLines(held ?? []);
       held = null;
-      show(last);
+      show(lines);
     },
   };
 }
 
-const lastOf = (wanted: number | null): number => wanted ?? 0;
-
-function lastLines(lines: CleanLine[], wanted: number | null): CleanLine[] {
-  return lines.slice(Math.max(0, lines.length - lastOf(wanted)));
-}
-
-function printRaw({ lines: wanted, write }: PrinterOptions): Printing {
+function printRaw({ lines: wanted, write }: PrinterOptions) {
   let held: Buffer[] | null = wanted === null ? null : [];
   return {
-    print(bytes) {
+    print(bytes: Buffer) {
       if (held === null) write(bytes);
       else held.push(bytes);
     },
@@ -90,13 +80,13 @@ function printRaw({ lines: wanted, write }: PrinterOptions): Printing {
     release() {
       const bytes = Buffer.concat(held ?? []);
       held = null;
-      const last = bytes.subarray(startOfLast(bytes, lastOf(wanted)));
+      const last = bytes.subarray(startOfLast(bytes, wanted ?? 0));
       if (last.length > 0) write(last);
     },
   };
 }
 
-/** Where the last `count` lines begin; one without an end counts. */
+/** Where the last `count` lines begin; an unfinished line counts. */
 function startOfLast(bytes: Buffer, count: number): number {
   let place = bytes.at(-1) === 0x0a ? bytes.length - 1 : bytes.length;
   if (count === 0) return bytes.length;
@@ -109,10 +99,10 @@ function startOfLast(bytes: Buffer, count: number): number {
   return 0;
 }
 
-export type OutputStyle = "plain" | "timestamps" | "json";
+type OutputStyle = "plain" | "timestamps" | "json";
 
 /** One line of an agent's output. `at` is `null` when it is not known any more when it was written. */
-export function showOutputLine({ text, offset }: CleanLine, at: EpochMs | null, style: OutputStyle): string {
+function showOutputLine({ text, offset }: CleanLine, at: EpochMs | null, style: OutputStyle): string {
   switch (style) {
     case "plain":
       return `${text}\n`;
@@ -125,7 +115,7 @@ export function showOutputLine({ text, offset }: CleanLine, at: EpochMs | null, 
 
 const unknownWidth = "2026-02-05T10:30:07.123Z".length;
 
-export const describeLoss = (bytes: number): string =>
+const describeLoss = (bytes: number): string =>
   `${bytes.toLocaleString("en")} bytes of output are missing here: they were not kept, or newer output took their place`;
 
 export function describeEnd(agentId: string, exit: ExitStatus | null): string {

@@ -4,8 +4,7 @@ import { comparePolicies, summariseComparison } from "../../replay/compare-polic
 import { measureLabels } from "../../replay/measure-labels.ts";
 import { busy, hostile, looping } from "../../replay/recorded.test-support.ts";
 import { replayRun } from "../../replay/replay-run.ts";
-import { widthOf } from "../text/fit-text.ts";
-import { type Line, paintLine } from "../text/styled-text.ts";
+import { type Line, paintLine, widthOf } from "../text/styled-text.ts";
 import { showAccuracy, showComparison, showComparisonSummary, showRuns, showSummary, sumUp } from "./replay.ts";
 
 const policy = policyFrom("default", settingsOf("default"));

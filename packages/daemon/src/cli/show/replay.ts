@@ -4,8 +4,7 @@ import type { Accuracy, Mistake, Share } from "../../replay/measure-labels.ts";
 import { type Replayed, type Verdict, verdicts } from "../../replay/replay-run.ts";
 import { type SourceSummary, summariseRuns, worstFirst } from "../../replay/summarise-runs.ts";
 import { drawTable } from "../text/draw-table.ts";
-import { wrapLine } from "../text/fit-text.ts";
-import { type Line, type Span, type Style, styled } from "../text/styled-text.ts";
+import { type Line, type Span, type Style, styled, wrapLine } from "../text/styled-text.ts";
 
 const styles: Readonly<Record<Verdict, Style>> = {
   healthy: "green",
@@ -14,6 +13,7 @@ const styles: Readonly<Record<Verdict, Style>> = {
   failing: "magenta",
 };
 const indent = 9;
+const margin = " ".repeat(indent);
 
 const styledVerdict = (verdict: Verdict): Span => styled(styles[verdict], verdict);
 const paddedVerdict = (verdict: Verdict): Span => styled(styles[verdict], verdict.padEnd(indent));
@@ -23,7 +23,7 @@ export function showRuns(runs: readonly Replayed[], all: boolean, width: number)
   const shown = worstFirst(runs).filter(({ verdict }) => all || verdict !== "healthy");
   const lines = shown.flatMap((run) => [
     ...wrapLine([paddedVerdict(run.verdict), styled("bold", run.trace)], width, indent),
-    ...wrapLine([" ".repeat(indent), describeRun(run)], width, indent),
+    ...wrapLine([margin, describeRun(run)], width, indent),
   ]);
   return lines.length === 0 ? [] : [...lines, []];
 }
@@ -50,7 +50,7 @@ export function showSummary(runs: readonly Replayed[], width: number): Line[] {
   );
 }
 
-/** The whole in a sentence, for where the table would be in the way. */
+/** The summary in one sentence, for where a table would be in the way. */
 export function sumUp(runs: readonly Replayed[]): string {
   const { verdicts: counts, events } = summariseRuns(runs);
   return `${count(runs.length, "run")}, ${count(events, "event")}: ${verdicts.map((one) => `${counts[one]} ${one}`).join(", ")}`;
@@ -95,16 +95,12 @@ function showMistakes(title: string, mistakes: readonly Mistake[], width: number
   if (mistakes.length === 0) return [];
   const lines = mistakes.flatMap(({ trace, verdict, label, kind, why }) => [
     ...wrapLine([paddedVerdict(verdict), trace], width, indent),
-    ...wrapLine(
-      [" ".repeat(indent), styled("dim", `${label}, ${kind}${why === null ? "" : `: ${why}`}`)],
-      width,
-      indent,
-    ),
+    ...wrapLine([margin, styled("dim", `${label}, ${kind}${why === null ? "" : `: ${why}`}`)], width, indent),
   ]);
   return [[], [styled("bold", `${title} (${mistakes.length})`)], ...lines];
 }
 
-/** What each of two policies would have done, where it is not the same. */
+/** What each of two policies would have done in the runs where they differ. */
 export function showComparison(compared: readonly Comparison[], all: boolean, width: number): Line[] {
   const shown = compared.filter(({ differs }) => all || differs.length > 0);
   const lines = shown.flatMap(({ trace, a, b }) => [
@@ -137,6 +133,7 @@ export function showComparisonSummary(
     String(alerts),
     String(terminations),
   ];
+  const all = count(runs, "run");
   const titles = [...verdicts.map((verdict) => verdict.toUpperCase()), "ALERTS", "KILLS"].map((title) => ({ title }));
   return [
     ...drawTable(
@@ -145,19 +142,10 @@ export function showComparisonSummary(
       width,
     ),
     [],
-    [
-      differing === 0
-        ? `Both do the same in ${count(runs, "run")}.`
-        : `They differ in ${differing} of ${count(runs, "run")}.`,
-    ],
-    ...moved.map(
-      ({ a: from, b: to, runs: n }): Line => [
-        `  ${String(n).padStart(5)}  a `,
-        styledVerdict(from),
-        ", b ",
-        styledVerdict(to),
-      ],
-    ),
+    [differing === 0 ? `Both do the same in ${all}.` : `They differ in ${differing} of ${all}.`],
+    ...moved.map(({ a: from, b: to, runs: n }) => {
+      return [`  ${String(n).padStart(5)}  a `, styledVerdict(from), ", b ", styledVerdict(to)];
+    }),
   ];
 }
 

@@ -1,8 +1,7 @@
 import { type AgentHealth, type EventType, eventTypes, type RouseEvent } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { writeJson } from "../surroundings.ts";
-import { widthOf } from "../text/fit-text.ts";
-import { type Line, paintLine, styled } from "../text/styled-text.ts";
+import { type Line, paintLine, styled, widthOf } from "../text/styled-text.ts";
 import { showAgents } from "./agents.ts";
 import { describeEvent, showEvent } from "./describe-event.ts";
 import { describeRestraint } from "./doubt.ts";

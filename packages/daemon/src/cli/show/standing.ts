@@ -13,13 +13,13 @@ import { type Line, type Span, styled, styledState } from "../text/styled-text.t
 type Standing = Pick<AgentHealth, "state" | "over">;
 type Ending = Pick<AgentHealth, "state" | "over" | "limit" | "terminal">;
 
-/** How an agent stands, in one word: its state while it lives, and then how it ended. */
+/** An agent's standing in one word: its state while it lives, afterwards how it ended. */
 export const standingWord = ({ state, over }: Standing): string => (over ? overWord(over) : state);
 
-/** The same as one of a few words, such as `ps --state` takes. */
+/** The standing as one of the words that `ps --state` takes. */
 export const stateWord = ({ state, over }: Standing): string => (over ? over.how.toUpperCase() : state);
 
-/** As JSON for scripts: the API's own `state` says only how one that is over was when it ended, which is `over.was` here. */
+/** An agent as JSON for scripts. Of an agent that is over, the API's `state` (as it ended) is `over.was` here. */
 export const agentDocument = (agent: AgentHealth) =>
   agent.over ? { ...agent, state: stateWord(agent), over: { ...agent.over, was: agent.state } } : agent;
 
@@ -29,8 +29,8 @@ export function styledStanding({ state, over }: Standing): Span {
 }
 
 /**
- * How its process failed, where nothing but what that left running keeps the agent from being over; `null` otherwise. With the last of them it is what its
- * standing says.
+ * How an agent's process failed while processes that it left keep the agent from being over; `null` otherwise. Once the
+ * last of them ends, the agent's standing says it.
  */
 export function failedBefore({ state, over, limit, terminal }: Ending): ExitStatus | null {
   if (over || terminal === null || terminal.exit === null || terminal.leftovers === undefined) return null;
@@ -41,14 +41,14 @@ export function failedBefore({ state, over, limit, terminal }: Ending): ExitStat
   return isIll || startsAgain || isDone ? null : exit;
 }
 
-/** Over, and a matter for nobody: what a list of who is there leaves out. */
+/** Whether an agent is over and needs nobody: lists leave it out. */
 export const isDoneWith = (agent: AgentHealth): boolean => Boolean(agent.over) && !isPersonsMatter(agent);
 
-/** A person is wanted: at its terminal, by a question about it, or because nobody else can help it. */
+/** Whether an agent needs a person: at its terminal, for a question about it, or because nobody else can help it. */
 export const needsPerson = (agent: AgentHealth): boolean =>
   isPersonsMatter(agent) || agent.terminal?.needsYou != null || agent.incident?.escalation != null;
 
-/** "exited 7"; of a status 0 that its own program says is none, that its turn failed. */
+/** "exited 7"; for a status 0 after which its program reported a failure, that its turn failed. */
 export const describeEnd = ({ code, signal }: ExitStatus, failed: boolean): string =>
   code === 0 && failed ? "exited 0, its turn failed" : exitWord({ code, signal });
 
@@ -58,16 +58,14 @@ export function countOver(agents: readonly AgentHealth[]): string {
   if (words.length === 0) return "";
   const counts = new Map<string, number>();
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
-  const named = [...counts].map(
-    ([word, times]) => `${times} ${word === word.toUpperCase() ? word.toLowerCase() : word}`,
-  );
+  const named = [...counts].map(([word, n]) => `${n} ${word === word.toUpperCase() ? word.toLowerCase() : word}`);
   const most = 5;
   const listed = named.length > most ? [...named.slice(0, most - 1), "others"] : named;
   if (words.length === 1) return `1 is over: ${listed[0]?.slice(2)}`;
   return `${words.length} are over: ${listed.join(", ")}`;
 }
 
-/** How many are how: each in its state, then those that are over. Together they are all. */
+/** How many agents are in each state, then how many are over. Together they are all agents. */
 export function countStandings({ agents_by_state, agents_over }: SystemStatus): Line[] {
   const states = healthStates.filter((state) => agents_by_state[state]);
   const ends = (["finished", "exited"] as const).filter((how) => agents_over?.[how]);

@@ -2,7 +2,7 @@ import type { EpochMs } from "@rouse/contract";
 import type { DaemonFile, Starter } from "../../home/open-home.ts";
 import { tellHeldAgents } from "../find-held.ts";
 import type { Life, Problem, StatusReport } from "../gather-status.ts";
-import { drawFacts, type Fact } from "../text/draw-facts.ts";
+import { drawFacts, type Fact } from "../text/draw-table.ts";
 import { type Line, type Style, styled } from "../text/styled-text.ts";
 import { stampAndAge } from "../text/tell-time.ts";
 import { describeDoubt } from "./doubt.ts";
@@ -11,7 +11,7 @@ import { countStandings } from "./standing.ts";
 const headlines: Readonly<Record<Life, readonly [Style, string]>> = {
   ready: ["green", "Rouse is running and ready."],
   "not-ready": ["red", "Rouse is running, but not ready."],
-  refused: ["yellow", "Rouse is running, but tells us no more."],
+  refused: ["yellow", "Rouse is running, but refuses our request."],
   "no-answer": ["red", "Rouse is running, but does not answer."],
   "not-running": ["yellow", "No Rouse is running."],
   unreachable: ["red", "No Rouse can be reached."],
@@ -25,52 +25,44 @@ const places: Readonly<Record<Starter, string>> = {
 
 export function showStatus(report: StatusReport, now: EpochMs, width: number): Line[] {
   const { life, home, daemon, problems } = report;
-  const facts: Fact[] = [
+  const facts: (Fact | null)[] = [
     ...(life === "not-running" ? factsOfLast(report, now) : factsOfRunning(report, now)),
-    ...(daemon === null && report.url !== null ? [] : [["data", [home]] as Fact]),
-    ...(daemon === null ? [] : [["log", [logOf(daemon)]] as Fact]),
-    ...(problems.length === 0 ? [] : [["problems", ...problems.map(describeProblem)] as Fact]),
-    ...(life === "not-running" ? [["next", [styled("bold", "rouse up -d"), " starts it"]] as Fact] : []),
+    daemon === null && report.url !== null ? null : ["data", [home]],
+    daemon && ["log", [logOf(daemon)]],
+    problems.length === 0 ? null : ["problems", ...problems.map(describeProblem)],
+    life === "not-running" ? ["next", [styled("bold", "rouse up -d"), " starts it"]] : null,
   ];
   const [style, words] = headlines[life];
   return [[styled(style, words)], ...drawFacts(facts, width)];
 }
 
-function factsOfRunning({ daemon, url, answer }: StatusReport, now: EpochMs): Fact[] {
+function factsOfRunning({ daemon, url, answer }: StatusReport, now: EpochMs): (Fact | null)[] {
   const version = answer?.version ?? daemon?.version;
   const since = answer?.started_at ?? daemon?.startedAt;
   const doubts = answer === null ? [] : describeDoubt(answer.monitor, now);
   return [
-    ...(version === undefined ? [] : [["version", [version]] as Fact]),
-    ...(url === null ? [] : [["address", [url]] as Fact]),
-    ...(daemon === null ? [] : [["process", [`${daemon.pid}, ${places[daemon.startedBy]}`]] as Fact]),
-    ...(since === undefined ? [] : [["since", [stampAndAge(since, now)]] as Fact]),
-    ...(daemon === null ? [] : [["config", [describeConfig(daemon)]] as Fact]),
-    ...(answer === null ? [] : [["agents", countAgents(answer)] as Fact]),
-    ...(doubts.length === 0 ? [] : [["doubts", ...doubts] as Fact]),
+    version === undefined ? null : ["version", [version]],
+    url === null ? null : ["address", [url]],
+    daemon && ["process", [`${daemon.pid}, ${places[daemon.startedBy]}`]],
+    since === undefined ? null : ["since", [stampAndAge(since, now)]],
+    daemon && ["config", [describeConfig(daemon)]],
+    answer && ["agents", countAgents(answer)],
+    doubts.length === 0 ? null : ["doubts", ...doubts],
   ];
 }
 
-function factsOfLast({ daemon, held, left, lastWords }: StatusReport, now: EpochMs): Fact[] {
+function factsOfLast({ daemon, held, left, lastWords }: StatusReport, now: EpochMs): (Fact | null)[] {
+  const began = daemon && stampAndAge(daemon.startedAt, now);
+  const lines = lastWords.split("\n").slice(-mostLines);
+  const runs = held.length + left.length > 0;
   return [
-    ...(daemon === null
-      ? []
-      : [
-          [
-            "last",
-            [`process ${daemon.pid} is gone and did not say goodbye; began ${stampAndAge(daemon.startedAt, now)}`],
-          ] as Fact,
-        ]),
-    ...(lastWords === "" ? [] : [["last words", ...lastLines(lastWords).map((line): Line => [line])] as Fact]),
-    [
-      "agents",
-      [held.length + left.length === 0 ? "none runs" : `${tellHeldAgents({ agents: held, left })}; nobody watches`],
-    ],
+    daemon && ["last", [`process ${daemon.pid} is gone and did not say goodbye; began ${began}`]],
+    lastWords === "" ? null : ["last words", ...lines.map((line) => [line])],
+    ["agents", [runs ? `${tellHeldAgents({ agents: held, left })}; nobody watches` : "none runs"]],
   ];
 }
 
 const mostLines = 12;
-const lastLines = (text: string): string[] => text.split("\n").slice(-mostLines);
 
 /** The sources begin with the preset. */
 const describeConfig = ({ preset, sources }: DaemonFile): string =>

@@ -1,7 +1,6 @@
 import type { TaskReport } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { widthOf } from "../text/fit-text.ts";
-import { type Line, paintLine } from "../text/styled-text.ts";
+import { type Line, paintLine, widthOf } from "../text/styled-text.ts";
 import { hostile, now } from "./sample.test-support.ts";
 import { describeTask, showTask, showTasks } from "./tasks.ts";
 

@@ -1,23 +1,10 @@
 import { type EpochMs, type TaskPage, TaskPriority, type TaskReport, type TaskStatus } from "@rouse/contract";
-import { drawFacts, type Fact } from "../text/draw-facts.ts";
-import { type Column, drawTable } from "../text/draw-table.ts";
-import { wrapLine } from "../text/fit-text.ts";
+import { drawFacts, drawList, type Fact, type ListColumn, none } from "../text/draw-table.ts";
 import { inWords } from "../text/phrases.ts";
-import { type Line, type Span, type Style, styled } from "../text/styled-text.ts";
+import { type Line, type Span, type Style, styled, wrapLine } from "../text/styled-text.ts";
 import { ago, describeSeconds, inTime, stampAndAge } from "../text/tell-time.ts";
 
-const none = styled("dim", "–");
-
-const columns: readonly Column[] = [
-  { title: "TASK", least: 10 },
-  { title: "STATUS" },
-  { title: "PRIORITY" },
-  { title: "AGENT", least: 8 },
-  { title: "UPDATED" },
-  { title: "TITLE", least: 10 },
-];
-
-/** `rouse tasks`: what needs somebody first, then what is under way, then what waits. `over`: how many are not listed because they are over. */
+/** `rouse tasks`: tasks that need somebody, then those under way, then those that wait. `over` counts the unlisted. */
 export function showTasks(
   { tasks, total }: Pick<TaskPage, "tasks" | "total">,
   over: number,
@@ -25,26 +12,25 @@ export function showTasks(
   width: number,
   isNarrowed = false,
 ): Line[] {
-  const rows = tasks
-    .toSorted((a, b) => rank(a) - rank(b) || urgency(b) - urgency(a))
-    .map((task) => [
-      task.taskId,
-      styledStatus(task),
-      task.priority === "critical" ? styled("red", "critical") : task.priority,
-      describeAgent(task),
-      ago(task.updatedAt, now),
-      task.title === "" ? none : task.title,
-    ]);
+  const columns: ListColumn<TaskReport>[] = [
+    ["TASK", ({ taskId }) => taskId, { least: 10 }],
+    ["STATUS", styledStatus],
+    ["PRIORITY", ({ priority }) => (priority === "critical" ? styled("red", priority) : priority)],
+    ["AGENT", describeAgent, { least: 8 }],
+    ["UPDATED", ({ updatedAt }) => ago(updatedAt, now)],
+    ["TITLE", ({ title }) => title || none, { least: 10 }],
+  ];
+  const sorted = tasks.toSorted((a, b) => rank(a) - rank(b) || urgency(b) - urgency(a));
   const more = [
     ...(total > tasks.length ? [`These are ${tasks.length} of ${total}.`] : []),
     ...(over > 0 ? [`${over} more ${over === 1 ? "is" : "are"} over; --all shows them.`] : []),
   ];
   const empty = isNarrowed ? "No such tasks." : "No tasks here. `rouse tasks add` makes one.";
-  const table = rows.length === 0 ? [[empty]] : drawTable(columns, rows, width);
+  const table = tasks.length === 0 ? [[empty]] : drawList(sorted, columns, width);
   return [...table, ...(more.length === 0 ? [] : [[], [styled("dim", more.join(" "))]])];
 }
 
-/** The worst that is known of it goes beside its status. */
+/** Flags of a task, the worst first; the worst one stands beside its status. */
 const worstFirst = ["timed-out", "escalated", "stalled", "unclaimed", "long-running"] as const;
 
 const worstOf = ({ flags }: TaskReport): TaskReport["flags"][number] | null =>
@@ -94,7 +80,7 @@ function rank(task: TaskReport): number {
   }
 }
 
-/** One line about how it stands now. */
+/** One sentence about the present state of a task. */
 export function describeTask(task: TaskReport): Line {
   const { taskId, status, claim, reservedFor, endedBy } = task;
   const whose = claim === null ? "" : `, by ${claim.agentId} with claim ${claim.number}`;
@@ -104,7 +90,7 @@ export function describeTask(task: TaskReport): Line {
   return [styled("bold", taskId), ` is ${status}${by}${whose}${meant}${waits}.`];
 }
 
-/** What was never made would be waited for without end: that is said. */
+/** Names the tasks that a task waits for. For one that nobody has made it would wait without end, so that is said. */
 const nameOthers = ({ waitsFor }: TaskReport): string =>
   waitsFor.map(({ taskId, status }) => `${taskId} (${status ?? "nobody has made it yet"})`).join(", ");
 
@@ -114,34 +100,31 @@ export function showTask(task: TaskReport, now: EpochMs, width: number): Line[] 
   return [...wrapLine(describeTask(task), width, 0), ...title, [], ...drawFacts(factsOf(task, now), width)];
 }
 
-function factsOf(task: TaskReport, now: EpochMs): Fact[] {
+function factsOf(task: TaskReport, now: EpochMs): (Fact | null)[] {
   const { claim, flags, timeoutAt, startedAt, lastCheckpoint } = task;
   return [
     ["because", [inWords(task.because)]],
-    ...when(flags.length > 0, ["flags", [flags.join(", ")]]),
+    flags.length === 0 ? null : ["flags", [flags.join(", ")]],
     ["priority", [task.priority]],
-    ...when(task.owner !== null, ["owner", [task.owner ?? ""]]),
-    ...when(claim !== null, ["claimed", [stampAndAge(claim?.since ?? "", now)]]),
-    ...when(claim !== null, ["refreshed", [stampAndAge(claim?.refreshedAt ?? "", now)]]),
-    ...when(task.note !== null, ["note", [task.note ?? ""]]),
-    ...when(task.dependsOn.length > 0, ["depends on", [task.dependsOn.join(", ")]]),
-    ...when(task.dependents.length > 0, ["waited for by", [task.dependents.join(", ")]]),
+    task.owner === null ? null : ["owner", [task.owner]],
+    claim && ["claimed", [stampAndAge(claim.since, now)]],
+    claim && ["refreshed", [stampAndAge(claim.refreshedAt, now)]],
+    task.note === null ? null : ["note", [task.note]],
+    task.dependsOn.length === 0 ? null : ["depends on", [task.dependsOn.join(", ")]],
+    task.dependents.length === 0 ? null : ["waited for by", [task.dependents.join(", ")]],
     ["created", [stampAndAge(task.createdAt, now)]],
-    ...when(startedAt !== null, ["started", [stampAndAge(startedAt ?? "", now)]]),
+    startedAt === null ? null : ["started", [stampAndAge(startedAt, now)]],
     ["updated", [stampAndAge(task.updatedAt, now)]],
-    ...when(timeoutAt !== null || task.timeoutMinutes !== null, [
-      "timeout",
-      [`${describeTimeout(task, now)}, then ${then[task.onTimeout]}`],
-    ]),
-    ...when(task.recoveries > 0, ["recoveries", [String(task.recoveries)]]),
-    ...when(lastCheckpoint !== null, ["checkpoint", [lastCheckpoint ?? ""]]),
+    timeoutAt === null && task.timeoutMinutes === null
+      ? null
+      : ["timeout", [`${describeTimeout(task, now)}, then ${then[task.onTimeout]}`]],
+    task.recoveries === 0 ? null : ["recoveries", [String(task.recoveries)]],
+    lastCheckpoint === null ? null : ["checkpoint", [lastCheckpoint]],
   ];
 }
 
 const describeTimeout = ({ timeoutAt, timeoutMinutes }: TaskReport, now: EpochMs): string =>
   timeoutAt === null ? `${describeSeconds((timeoutMinutes ?? 0) * 60)} from the claim` : inTime(timeoutAt, now);
-
-const when = (isSo: boolean, fact: Fact): Fact[] => (isSo ? [fact] : []);
 
 const then: Readonly<Record<TaskReport["onTimeout"], string>> = {
   reassign: "it is given back",

@@ -1,15 +1,19 @@
-import type { EpochMs, FindingReport, SavedEvent, StepReport, WhyReport } from "@rouse/contract";
-import { drawFacts, type Fact } from "../text/draw-facts.ts";
-import { drawTable } from "../text/draw-table.ts";
-import { wrapLine } from "../text/fit-text.ts";
-import { inWords, wordIllness } from "../text/phrases.ts";
-import { type Line, styled } from "../text/styled-text.ts";
-import { describeSeconds, inTime, lasting, stampAndAge } from "../text/tell-time.ts";
-import { showEvent } from "./describe-event.ts";
-import { heldBackBy } from "./describe-ladder-event.ts";
+import type {
+  AgentHealth,
+  EpochMs,
+  EyeReport,
+  FindingReport,
+  SavedEvent,
+  StepReport,
+  WhyReport,
+} from "@rouse/contract";
+import { drawFacts, drawList, drawSection, type Fact, type ListColumn, orNone } from "../text/draw-table.ts";
+import { count, inWords, wordIllness } from "../text/phrases.ts";
+import { type Line, styled, wrapLine } from "../text/styled-text.ts";
+import { ago, describeSeconds, inTime, lasting, stamp, stampAndAge } from "../text/tell-time.ts";
+import { heldBackBy, showEvent } from "./describe-event.ts";
 import { describeDoubt, restraintWords } from "./doubt.ts";
 import { describeFinding, describeIdentity, describeSince, showTerminal, stateReason } from "./health.ts";
-import { describeEyes, describeOutlook } from "./outlook.ts";
 import { styledStanding } from "./standing.ts";
 
 /** `rouse why`: everything behind a verdict, for a person. */
@@ -18,81 +22,57 @@ export function showWhy(report: WhyReport, now: EpochMs, width: number): Line[] 
   const events = (report.events as readonly SavedEvent[]).toSorted((a, b) => a.id - b.id);
   const doubts = describeDoubt(monitor, now);
   return [
-    ...section(null, [...verdict(report, now), ...describeOutlook(report, now)], width),
+    ...[...verdict(report, now), ...describeOutlook(report, now)].flatMap((line) => wrapLine(line, width, 4)),
     ...showIncident(agent, now, width),
     ...showFleetIncident(report, width),
-    ...section("Findings", agent.findings.length === 0 ? [["none"]] : [], width),
+    ...drawSection("Findings", agent.findings.length === 0 ? [["none"]] : [], width),
     ...agent.findings.flatMap((finding) => explainFinding(finding, now, width)),
     ...showSteps(report.steps, width),
-    ...title("Clocks"),
+    ...drawSection("Clocks", [], width),
     ...drawFacts(clockFacts(report, now), width, 2),
     ...(agent.terminal === null
       ? []
-      : [...title("Terminal"), ...drawFacts(showTerminal(agent.terminal, now), width, 2)]),
-    ...(report.eyes.length === 0 ? [] : section("Looked at", describeEyes(report.eyes, now), width)),
-    ...section("Heartbeats", [beatCounts(report)], width),
-    ...section("Policy", [[`${report.policy.id}, mode ${report.policy.mode}`]], width),
-    ...section("The monitor about itself", doubts.length === 0 ? [["nothing to hold against itself"]] : doubts, width),
-    ...section("Last events", events.length === 0 ? [["none"]] : events.map(showEvent), width),
+      : [...drawSection("Terminal", [], width), ...drawFacts(showTerminal(agent.terminal, now), width, 2)]),
+    ...(report.eyes.length === 0 ? [] : drawSection("Looked at", describeEyes(report.eyes, now), width)),
+    ...drawSection("Heartbeats", [beatCounts(report)], width),
+    ...drawSection("Policy", [[`${report.policy.id}, mode ${report.policy.mode}`]], width),
+    ...drawSection("The monitor about itself", doubts.length === 0 ? [["no doubts"]] : doubts, width),
+    ...drawSection("Last events", orNone(events.map(showEvent)), width),
   ];
 }
 
-/** What is being done about it, or whose matter it is. */
+/** What is being done about the agent, or since when it is a person's matter. */
 function showIncident({ incident, handedOver }: WhyReport["agent"], now: EpochMs, width: number): Line[] {
   if (handedOver !== null) {
     const { at, because, contained } = handedOver;
     const heldBack = contained === undefined ? "" : `; ${heldBackBy[contained]}`;
     const text = `a person's matter since ${stampAndAge(at, now)}: ${inWords(because)}${heldBack}`;
-    return section("Incident", [[styled("red", text)]], width);
+    return drawSection("Incident", [[styled("red", text)]], width);
   }
   if (incident === null) return [];
   const { severity, stage, nextAt, openedAt, nudge, nudges, escalation } = incident;
   const next = nextAt === null ? "" : `, next step ${inTime(nextAt, now)}`;
-  const times = nudges === 0 ? "" : `nudged ${nudges} time${nudges === 1 ? "" : "s"} for it, `;
+  const times = nudges === 0 ? "" : `nudged ${count(nudges, "time")} for it, `;
   const nudged = nudge === null ? [] : [[`${times}the last words to it by ${nudge.channel}: ${nudge.state}`]];
-  return section(
-    "Incident",
-    [
-      [styled("yellow", `${severity} ${wordIllness(incident)}`), `, for ${lasting(openedAt, now)}`],
-      [`${inWords(stage)}${next}`],
-      ...(escalation === null
-        ? []
-        : [
-            [
-              `asked: \`rouse escalations show ${escalation}\`, answered with \`rouse escalations decide ${escalation} …\``,
-            ],
-          ]),
-      ...nudged,
-    ],
-    width,
-  );
+  const ways = `\`rouse escalations show ${escalation}\`, answered with \`rouse escalations decide ${escalation} …\``;
+  const lines = [
+    [styled("yellow", `${severity} ${wordIllness(incident)}`), `, for ${lasting(openedAt, now)}`],
+    [`${inWords(stage)}${next}`],
+    ...(escalation === null ? [] : [[`asked: ${ways}`]]),
+    ...nudged,
+  ];
+  return drawSection("Incident", lines, width);
 }
 
-/** Its silence, or its end, alone is nobody's question: it is asked about with the others. */
+/** An agent that fell silent or ended with others is part of a fleet incident, and is asked about with them. */
 function showFleetIncident({ partOf, monitor }: WhyReport, width: number): Line[] {
   const incident = monitor.fleetIncidents.find(({ id }) => id === partOf);
   if (incident === undefined) return [];
   const { id, because, members, escalation } = incident;
   const asked = escalation === null ? "" : `: \`rouse escalations show ${escalation}\``;
   const did = because === "mass-silence" ? "it fell silent" : "it ended";
-  return section(
-    "Incident",
-    [
-      [
-        styled("yellow", id),
-        `: ${did} together with others, ${members} are so still; told and asked about together${asked}`,
-      ],
-    ],
-    width,
-  );
-}
-
-const title = (text: string): Line[] => [[], [styled("bold", text)]];
-
-function section(name: string | null, lines: readonly Line[], width: number): Line[] {
-  const indent = name === null ? "" : "  ";
-  const body = lines.flatMap((line) => wrapLine([indent, ...line], width, 4));
-  return [...(name === null ? [] : title(name)), ...body];
+  const text = `: ${did} together with others, ${members} are so still; told and asked about together${asked}`;
+  return drawSection("Incident", [[styled("yellow", id), text]], width);
 }
 
 function verdict({ agent }: WhyReport, now: EpochMs): Line[] {
@@ -131,7 +111,7 @@ function clockFacts({ clocks }: WhyReport, now: EpochMs): Fact[] {
   const clock = `clock ${clocks.progressClock}`;
   return [
     ["silent", [heard]],
-    // Progress is what an agent tells of itself: one that only prints is at work all the same.
+    // An agent reports progress itself: one that only prints has none, and may be at work all the same.
     without === null
       ? ["progress", [`it told of none yet, ${clock}`]]
       : ["without progress", [`${describeSeconds(without)}, ${clock}`]],
@@ -152,30 +132,72 @@ const explanation =
   "The same letter is the same again; A~ is A but for numbers, ids and times. Steps marked * are the evidence.";
 
 /** The last steps side by side, when something in them repeats. */
-export function showSteps(steps: readonly StepReport[], width: number): Line[] {
+function showSteps(steps: readonly StepReport[], width: number): Line[] {
   if (!steps.some(({ evidence }) => evidence)) return [];
-  const columns = [
-    { title: "" },
-    { title: "EVENT" },
-    { title: "TOOL", least: 10 },
-    { title: "ARGS" },
-    { title: "RESULT" },
-    { title: "FAILED" },
-  ];
-  const table = drawTable(columns, steps.map(row), width - 2);
-  return [
-    [],
-    [styled("bold", "Steps")],
-    ...table.map((line): Line => ["  ", ...line]),
-    ...wrapLine(["  ", styled("dim", explanation)], width, 4),
-  ];
+  const table = drawList(steps, stepColumns, width - 2).map((line) => ["  ", ...line]);
+  return [...drawSection("Steps", [], width), ...table, ...wrapLine(["  ", styled("dim", explanation)], width, 4)];
 }
 
-const row = ({ event, tool, args, result, failed, evidence }: StepReport) => [
-  evidence ? styled("red", "*") : "",
-  String(event),
-  tool ?? "(says)",
-  args ?? (tool === null ? "" : "?"),
-  result ?? "?",
-  failed === null ? "?" : failed ? styled("red", "yes") : "no",
+const stepColumns: readonly ListColumn<StepReport>[] = [
+  ["", ({ evidence }) => (evidence ? styled("red", "*") : "")],
+  ["EVENT", ({ event }) => String(event)],
+  ["TOOL", ({ tool }) => tool ?? "(says)", { least: 10 }],
+  ["ARGS", ({ args, tool }) => args ?? (tool === null ? "" : "?")],
+  ["RESULT", ({ result }) => result ?? "?"],
+  ["FAILED", ({ failed }) => (failed === null ? "?" : failed ? styled("red", "yes") : "no")],
 ];
+
+/** Seconds of quiet that are worth a word; shorter pauses are ordinary. */
+const worthSaying = 120;
+
+/** "quiet for 20 min; not enough to act; I would ask at 2026-02-05T10:30:07Z (in 12 min)". */
+function describeOutlook({ outlook, agent }: WhyReport, now: EpochMs): Line[] {
+  const { quietSeconds, evidence, enough, next } = outlook;
+  if (agent.activity.kind === "FINISHED" || agent.terminal?.exit != null) return [];
+  const quiet =
+    quietSeconds !== null && quietSeconds >= worthSaying ? [`quiet for ${describeSeconds(quietSeconds)}`] : [];
+  const against = evidence.length === 0 ? describeUnproven(agent) : describeEvidence(evidence, enough);
+  const steps = next.map(({ what, at }) => `${what} at ${stamp(at)} (${inTime(at, now)})`);
+  const would = steps.length === 0 ? [] : [`I would ${steps.join(", ")}, if nothing changed`];
+  return [[[...quiet, against, ...would].join("; ")]];
+}
+
+/** What was found of an agent without being evidence for a stop. */
+function describeUnproven({ state, stateReason, findings }: AgentHealth): string {
+  if (state === "HEALTHY") return "nothing speaks against it";
+  const found = findings.filter(({ level }) => level !== "note").map(({ text }) => text);
+  return `not enough to act: ${found.length === 0 ? inWords(stateReason) : found.join(" and ")}`;
+}
+
+function describeEvidence(evidence: readonly string[], enough: boolean): string {
+  if (evidence.length === 1 && evidence[0] === "absence") return "not enough to act: only that nothing is seen";
+  const kinds = evidence.map(inWords).join(" and ");
+  return enough ? `enough to stop it: ${kinds}` : `not enough to act: ${kinds}`;
+}
+
+const names: Readonly<Record<EyeReport["eye"], string>> = {
+  beats: "its beats",
+  steps: "its steps",
+  output: "its output",
+  cpu: "CPU",
+  disk: "reads and writes",
+  network: "bytes on its sockets",
+  files: "files below its folder",
+  children: "its children",
+  "terminal-read": "waiting in a terminal read",
+};
+
+/** What each eye showed; eyes that could not look stand at the end. */
+function describeEyes(eyes: readonly EyeReport[], now: EpochMs): Line[] {
+  const looked = eyes.filter(({ says }) => says !== "unseen").map((eye) => [`${names[eye.eye]}: ${saysOf(eye, now)}`]);
+  const unseen = eyes.filter(({ says }) => says === "unseen").map(({ eye }) => names[eye]);
+  return unseen.length === 0 ? looked : [...looked, [`could not be looked at: ${unseen.join(", ")}`]];
+}
+
+function saysOf({ eye, says, at }: EyeReport, now: EpochMs): string {
+  if (eye === "terminal-read") return says === "at-work" ? "yes" : "no";
+  if (eye === "children")
+    return says === "at-work" ? `alive${at === null ? "" : `, the youngest started ${ago(at, now)}`}` : "none";
+  if (says === "at-work") return at === null ? "at work" : `at work ${ago(at, now)}`;
+  return at === null ? "quiet" : `quiet, last ${ago(at, now)}`;
+}

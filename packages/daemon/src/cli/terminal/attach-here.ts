@@ -1,20 +1,19 @@
 import type { DurationMs, ExitStatus } from "@rouse/contract";
 import { calmDown, enterRawMode, leaveFullScreen, pourInto } from "@rouse/holder";
 import { connectHolder, type Door } from "../../holders/connect-holder.ts";
-import { followFullScreen } from "./follow-full-screen.ts";
 
-export type AttachEnding =
+type AttachEnding =
   | { readonly kind: "left" }
   | { readonly kind: "ended"; readonly exit: ExitStatus }
   | { readonly kind: "refused"; readonly problem: string }
   | { readonly kind: "lost" };
 
-/** An agent's picture begins in the first row. What the person had on the screen is pushed up, not lost. */
+/** The agent's screen is drawn from the first row on. What the person had on the screen is pushed up, not lost. */
 const makeRoom = (rows: number): Buffer => Buffer.from(`${"\r\n".repeat(rows)}\x1b[H`);
 
 /**
- * This terminal becomes a window on the agent's. Leaving it, closing it or losing the connection never ends the agent. Keys count at once; what was on
- * the screen before stays there for `readFor`.
+ * Makes this terminal a window on the agent's. Leaving it, closing it or losing the connection never ends the agent.
+ * Keys count at once; what was on the screen before stays there for `readFor`.
  */
 export async function attachHere(door: Door, { readFor }: { readonly readFor: DurationMs }): Promise<AttachEnding> {
   const { stdin, stdout } = process;
@@ -81,19 +80,13 @@ export async function attachHere(door: Door, { readFor }: { readonly readFor: Du
 const prefix = 0x1d;
 const leave = "d".charCodeAt(0);
 
-interface Typed {
-  /** What goes to the agent. */
-  readonly forAgent: Buffer;
-  readonly leaves: boolean;
-}
-
 /**
- * Tells the keys that are meant for us from those for the agent: Ctrl-] d leaves, Ctrl-] Ctrl-] is one Ctrl-] for the agent, Ctrl-] and any other key are both
- * the agent's.
+ * Separates our keys from the agent's: Ctrl-] d leaves, Ctrl-] Ctrl-] sends one Ctrl-] to the agent, Ctrl-] and any
+ * other key both go to the agent.
  */
-function createLeaveKey(): (bytes: Buffer) => Typed {
+function createLeaveKey() {
   let pending = false;
-  return (bytes) => {
+  return (bytes: Buffer) => {
     const kept: number[] = [];
     for (const byte of bytes) {
       if (!pending) {
@@ -107,5 +100,24 @@ function createLeaveKey(): (bytes: Buffer) => Typed {
       else kept.push(prefix, byte);
     }
     return { forAgent: Buffer.from(kept), leaves: false };
+  };
+}
+
+/** The longest beginning of a screen switch that may stand at the end of a piece. */
+const tailBytes = 40;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: an escape sequence begins with one
+const switches = /\x1b\[\?(?:\d+;)*(?:1049|1047|47)(?:;\d+)*([hl])/g;
+
+/** Follows whether a terminal that is shown these bytes is on its alternate screen, where full-screen programs draw. */
+export function followFullScreen(): { take(bytes: Buffer): void; isFull(): boolean } {
+  let full = false;
+  let tail = "";
+  return {
+    take(bytes) {
+      const text = tail + bytes.toString("latin1");
+      for (const [, way] of text.matchAll(switches)) full = way === "h";
+      tail = text.slice(-tailBytes);
+    },
+    isFull: () => full,
   };
 }

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createCleaner } from "./clean-output.ts";
+import { createCleaner, longestLine } from "./clean-output.ts";
 import { createUtf8Decoder } from "./decode-utf8.ts";
-import { longestLine } from "./text-line.ts";
 
 function clean(...chunks: (string | Buffer)[]): string[] {
   const cleaner = createCleaner();

@@ -1,6 +1,6 @@
+import { printable } from "@rouse/contract";
 import { createUtf8Decoder } from "./decode-utf8.ts";
 import { createEscapeReader, type Escape } from "./read-escapes.ts";
-import { createTextLine } from "./text-line.ts";
 
 export interface CleanLine {
   /** Offset of the byte it begins with. */
@@ -12,17 +12,17 @@ export interface CleanLine {
 }
 
 /**
- * Makes safe plain lines of what a program wrote to its terminal: nothing that comes out moves a cursor, changes a title or answers a question.
- * What was overwritten on a line is gone, as it is on the screen.
+ * Makes safe plain lines of what a program wrote to its terminal: nothing that comes out moves a cursor, changes a
+ * title or answers a question. What was overwritten on a line is gone, as it is on the screen.
  */
-export interface Cleaner {
-  /** `offset` of its first byte, when it does not follow the last one. */
+interface Cleaner {
+  /** `offset` is that of the first byte, when the chunk does not follow the last one. */
   push(chunk: Buffer, offset?: number): CleanLine[];
-  /** What stands on the line that is not finished. */
+  /** Gives the unfinished line as it stands. */
   end(): CleanLine[];
 }
 
-/** A jump to the right is shown as so many spaces at most. */
+/** The most spaces that a jump to the right is shown as. */
 const widestSkip = 200;
 
 export function createCleaner(): Cleaner {
@@ -32,7 +32,7 @@ export function createCleaner(): Cleaner {
   let lines: CleanLine[] = [];
   /** Offset of the byte being read, and of the first byte of the character it belongs to. */
   let [position, characterAt] = [0, 0];
-  /** Back at the first column: the next character takes the line's place, a newline leaves it as it is. */
+  /** The cursor is back at the first column: the next character replaces the line, a newline keeps it. */
   let returned = false;
 
   return {
@@ -112,5 +112,57 @@ export function createCleaner(): Cleaner {
     lines.push({ offset: line.isEmpty() ? position : line.offset(), text: line.text(), whole });
     line.clear();
     returned = false;
+  }
+}
+
+/** UTF-16 units in a line; longer ones are wrapped. */
+export const longestLine = 16 * 1024;
+
+/** One line of a terminal as it is written, erased and started over. Length and time per character are bounded. */
+function createTextLine() {
+  const units = new Uint16Array(longestLine + 1);
+  const bytes = Buffer.from(units.buffer);
+  let length = 0;
+  /** Only printable ASCII so far, as in most lines: such a line needs no cleaning. */
+  let harmless = true;
+  let begin = 0;
+
+  return {
+    isEmpty: (): boolean => length === 0,
+    isFull: (): boolean => length >= longestLine,
+    /** Offset of the first byte of the line. */
+    offset: (): number => begin,
+    add(codePoint: number, offset: number): void {
+      if (length === 0) {
+        begin = offset;
+        harmless = true;
+      }
+      if (codePoint <= 0xffff) return put(codePoint);
+      put(0xd800 + ((codePoint - 0x10000) >> 10));
+      put(0xdc00 + ((codePoint - 0x10000) & 0x3ff));
+    },
+    eraseLast(): void {
+      if (length === 0) return;
+      const last = units[length - 1] as number;
+      length -= last >= 0xdc00 && last <= 0xdfff ? 2 : 1;
+    },
+    clear(): void {
+      length = 0;
+    },
+    /** The line with nothing in it that a terminal would act on, except tabs. */
+    text(): string {
+      const raw = bytes.toString("utf16le", 0, 2 * length);
+      if (harmless) return raw;
+      return raw
+        .split("\t")
+        .map((part) => printable(part, Number.POSITIVE_INFINITY))
+        .join("\t");
+    },
+  };
+
+  function put(unit: number): void {
+    units[length] = unit;
+    length += 1;
+    if (unit < 0x20 || unit > 0x7e) harmless = false;
   }
 }

@@ -1,23 +1,16 @@
 const replacement = 0xfffd;
 
-export interface Utf8Decoder {
-  push(byte: number): void;
-  /** In the middle of a character. */
-  isInside(): boolean;
-  end(): void;
-}
-
 /**
- * UTF-8, byte by byte, so that it does not matter how the bytes were cut into chunks. What is not UTF-8 becomes U+FFFD the way browsers do it:
+ * Decodes UTF-8 byte by byte, so that chunks may end anywhere. Bytes that are not UTF-8 become U+FFFD as in browsers:
  * one for each longest beginning of a character.
  */
-export function createUtf8Decoder(take: (codePoint: number) => void): Utf8Decoder {
+export function createUtf8Decoder(take: (codePoint: number) => void) {
   let codePoint = 0;
   let missing = 0;
   let [lowest, highest] = [0x80, 0xbf];
 
   return {
-    push(byte) {
+    push(byte: number): void {
       if (missing === 0 && byte < 0x80) return take(byte);
       if (missing > 0) {
         if (byte >= lowest && byte <= highest) return goOn(byte);
@@ -26,8 +19,9 @@ export function createUtf8Decoder(take: (codePoint: number) => void): Utf8Decode
       }
       begin(byte);
     },
-    isInside: () => missing > 0,
-    end() {
+    /** Whether the last byte was in the middle of a character. */
+    isInside: (): boolean => missing > 0,
+    end(): void {
       if (missing > 0) take(replacement);
       missing = 0;
     },
@@ -40,7 +34,7 @@ export function createUtf8Decoder(take: (codePoint: number) => void): Utf8Decode
     if (missing === 0) take(codePoint);
   }
 
-  /** The second byte's limits leave out what could be said shorter, surrogates, and what is beyond Unicode. */
+  /** The limits of the second byte exclude overlong forms, surrogates, and code points beyond Unicode. */
   function begin(byte: number): void {
     [lowest, highest] = [0x80, 0xbf];
     if (byte < 0x80) return take(byte);

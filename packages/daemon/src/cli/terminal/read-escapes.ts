@@ -1,25 +1,17 @@
 /** What a terminal would do with a sequence, as far as it matters for lines of text. */
 export type Escape =
   | { readonly kind: "nothing" }
-  /** To the first column, or the line erased: what comes next takes its place. */
+  /** The cursor goes to the first column, or the line is erased: the next text replaces it. */
   | { readonly kind: "start-over" }
-  /** To another row: text there is another line. */
+  /** The cursor goes to another row: text there is another line. */
   | { readonly kind: "elsewhere" }
-  /** To the right, as some programs write spaces. */
+  /** The cursor goes to the right, as some programs write spaces. */
   | { readonly kind: "skip"; readonly columns: number };
 
-/** `null`: the sequence goes on. `"text"`: it broke off, and this code point is text again. */
-export type EscapeStep = Escape | "text" | null;
+/** `null`: the sequence goes on. `"text"`: the sequence broke off, and this code point is text again. */
+type EscapeStep = Escape | "text" | null;
 
-export interface EscapeReader {
-  /** Whether a sequence begins with it. */
-  begins(codePoint: number): boolean;
-  isInside(): boolean;
-  step(codePoint: number): EscapeStep;
-  reset(): void;
-}
-
-/** Longer ones are not sequences any more: an agent that never ends one must not silence itself for good. */
+/** A longer sequence counts as text: an agent that never ends one must not silence itself for good. */
 const longestControl = 256;
 const longestString = 64 * 1024;
 
@@ -29,7 +21,7 @@ const nothing: Escape = { kind: "nothing" };
 
 type State = "outside" | "escape" | "intermediate" | "control" | "command" | "string";
 
-export function createEscapeReader(): EscapeReader {
+export function createEscapeReader() {
   let state: State = "outside";
   let parameters = "";
   let length = 0;
@@ -44,10 +36,12 @@ export function createEscapeReader(): EscapeReader {
   };
 
   return {
-    begins: (codePoint) => codePoint === esc || (codePoint >= c1.dcs && introducedBy(codePoint) !== null),
-    isInside: () => state !== "outside",
+    /** Whether a sequence begins with this code point. */
+    begins: (codePoint: number): boolean =>
+      codePoint === esc || (codePoint >= c1.dcs && introducedBy(codePoint) !== null),
+    isInside: (): boolean => state !== "outside",
     reset: () => void enter("outside"),
-    step(codePoint) {
+    step(codePoint: number): EscapeStep {
       if (codePoint === esc) return enter("escape");
       const introduced = introducedBy(codePoint);
       if (introduced !== null) return enter(introduced);

@@ -1,21 +1,23 @@
-import { cutLine, cutText, widthOf } from "./fit-text.ts";
-import { type Line, type Span, spansOf, styled } from "./styled-text.ts";
+import { cutLine, cutText, type Line, type Span, spansOf, styled, widthOf, wrapLine } from "./styled-text.ts";
 
 export interface Column {
   readonly title: string;
-  /** How narrow it may become before others have to give way; without it the column is never cut. */
+  /** How narrow the column may become; without it the column is never cut. */
   readonly least?: number;
-  /** How wide it should be, if it has so much to say, before others are left out; its least when not given. */
+  /** How wide the column should be, if its texts are that long, before others are left out; `least` when not given. */
   readonly wants?: number;
-  /** It may be left out where there is no room for all: those with the lowest number go first. */
+  /** The column may be left out where there is no room for all; the lowest number goes first. */
   readonly drops?: number;
 }
 
 export type Cell = string | Span;
 
+/** Stands in a cell that has nothing to say. */
+export const none = styled("dim", "–");
+
 const gap = 2;
 
-/** Columns as wide as their contents; when the terminal is narrower, the widest give way first, the later of two alike, and end in "…". */
+/** Draws columns as wide as their contents; where they do not fit, the widest is cut first, the later of two alike. */
 export function drawTable(columns: readonly Column[], rows: readonly (readonly Cell[])[], width: number): Line[] {
   const titles = columns.map(({ title }) => styled("dim", title));
   const all = [titles, ...rows].map((row) => spansOf(row));
@@ -28,12 +30,12 @@ export function drawTable(columns: readonly Column[], rows: readonly (readonly C
   const widths = shrink(only(columns), only(needed), width - gap * (kept.size - 1));
   return cells.map((row) => {
     const line = row.flatMap((cell, index) => pad(cell, widths[index] ?? 0, index === row.length - 1));
-    // Every column is as narrow as it may be, and still it is too much: rather the end of each row than two lines for it.
+    // Where the narrowest columns are still too wide, the end of each row is cut rather than wrapped.
     return cutLine(line, width);
   });
 }
 
-/** Columns that may be left out are, one by one, until those that are left have what they want. */
+/** Leaves out columns, one by one, until the remaining ones have the width they want. */
 function chooseColumns(columns: readonly Column[], needed: readonly number[], width: number): ReadonlySet<number> {
   const kept = new Set(columns.keys());
   const wanted = (index: number): number => {
@@ -70,3 +72,41 @@ function pad({ text, ...style }: Span, width: number, last: boolean): Span[] {
   const space = last ? "" : " ".repeat(width - widthOf(shown) + gap);
   return [{ text: shown, ...style }, { text: space }];
 }
+
+/** A column of a list: its title, what stands in it for one item, and how narrow it may become. */
+export type ListColumn<T> = readonly [title: string, cellOf: (item: T) => Cell, limits?: Omit<Column, "title">];
+
+/** Draws a table with a row for each item. */
+export function drawList<T>(items: readonly T[], columns: readonly ListColumn<T>[], width: number): Line[] {
+  const titles = columns.map(([title, , limits]) => ({ title, ...limits }));
+  const rows = items.map((item) => columns.map(([, cellOf]) => cellOf(item)));
+  return drawTable(titles, rows, width);
+}
+
+export type Fact = readonly [label: string, ...values: Line[]];
+
+/**
+ * Draws labels on the left and values beside them, each value on lines of its own; what is too long goes on under its
+ * beginning. A fact that is `null` is left out.
+ */
+export function drawFacts(facts: readonly (Fact | null)[], width: number, indent = 0): Line[] {
+  const shown = facts.filter((fact) => fact !== null);
+  const column = indent + Math.max(0, ...shown.map(([label]) => widthOf(label))) + 2;
+  const margin = " ".repeat(indent);
+  return shown.flatMap(([label, ...values]) =>
+    values.flatMap((value, index) => {
+      const head = `${margin}${index === 0 ? label : ""}`.padEnd(column);
+      return wrapLine([styled("dim", head), ...value], width, column);
+    }),
+  );
+}
+
+/** Says "none" where there are no lines. */
+export const orNone = (lines: readonly Line[]): readonly Line[] => (lines.length === 0 ? [["none"]] : lines);
+
+/** Draws lines under a title, after an empty line. */
+export const drawSection = (title: string, lines: readonly Line[], width: number): Line[] => [
+  [],
+  [styled("bold", title)],
+  ...lines.flatMap((line) => wrapLine(["  ", ...line], width, 4)),
+];

@@ -7,15 +7,28 @@ import {
   type StopDetails,
   type TreeTier,
 } from "@rouse/contract";
+import { nearestName } from "../../config/nearest-name.ts";
 
 /** A word of a closed set, as a person would write it. */
 export const inWords = (code: string): string => code.replaceAll("-", " ").replaceAll("_", " ");
 
-/** What an incident is about. Somebody may have a question about an agent that nothing is found of. */
+/** "1 beat", "3 beats". */
+export const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
+
+/** "; did you mean worker-1?", where one of the known names is near enough to what was typed. */
+export function didYouMean(typed: string, known: readonly string[]): string {
+  const nearest = nearestName(typed, known);
+  return nearest === undefined ? "" : `; did you mean ${nearest}?`;
+}
+
+/** A clause as a sentence: with a capital letter and a full stop. */
+export const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+/** What an incident is about. An escalation by a person may have no finding behind it. */
 export const wordIllness = ({ illness, cause }: { readonly illness: string; readonly cause: string }): string =>
   (findingKinds as readonly string[]).includes(cause) ? `${illness}: ${inWords(cause)}` : "a question, nothing found";
 
-/** What is said where a process could get out of sight before its agent was ended. `spared`: something was left alone, and is named beside it. */
+/** Said where a process could have escaped. `spared`: a process was left alone, and is named beside it. */
 export function wordNothingFound(tier: TreeTier | undefined, spared = false): string {
   const exception =
     tier === "cgroup"
@@ -27,11 +40,11 @@ export function wordNothingFound(tier: TreeTier | undefined, spared = false): st
 export const countProcesses = ({ length }: readonly RunningProcess[]): string =>
   `${length} process${length === 1 ? "" : "es"}`;
 
-/** A process names itself. */
+/** Process names are cleaned: a process chooses its own. */
 export const listProcesses = (processes: readonly RunningProcess[]): string =>
   processes.map(({ pid, name }) => `${pid} ${printable(name, 40)}`).join(", ");
 
-/** What a stop has not ended, because others use it. */
+/** What became of a turn in a server that other agents use as well, so that a stop does not end the server. */
 export function wordSharedTurn(turn: SharedTurn): string {
   switch (turn) {
     case "interrupted":
@@ -43,7 +56,7 @@ export function wordSharedTurn(turn: SharedTurn): string {
   }
 }
 
-/** What went with an agent that people may have used, and what did not go because of other agents. */
+/** Servers that ended with an agent, which people may have used, and processes left alone because of other agents. */
 export const wordDetails = ({ servers = [], spared = [] }: Pick<StopDetails, "servers" | "spared">): string[] => [
   ...(servers.length === 0 ? [] : [`with it ended: ${servers.map(wordProcess).join(", ")}`]),
   ...spared.map((each) => `left alone: ${wordProcess(each)}, ${wordReason(each)}`),

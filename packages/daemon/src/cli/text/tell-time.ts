@@ -14,6 +14,9 @@ export const stamp = (iso: string): string => iso.replace(/\.\d+Z$/, "Z");
 
 export const stampAndAge = (iso: string, now: EpochMs): string => `${stamp(iso)} (${ago(iso, now)})`;
 
+/** The same for a moment to come: 2026-02-05T10:30:07Z (in 12 min). */
+export const stampAhead = (iso: string, now: EpochMs): string => `${stamp(iso)} (${inTime(iso, now)})`;
+
 export const describeSeconds = (count: number): string => describeDuration(seconds(count));
 
 /** "2h 05m", "12m 30s", "45s": to the part that is waited for. */

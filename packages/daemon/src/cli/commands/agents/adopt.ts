@@ -1,11 +1,11 @@
 import { Fault } from "@rouse/contract";
 import { readStore } from "@rouse/holder";
 import type { Adoption } from "../../../holders/adopt-agent.ts";
+import { isForOwnHolders } from "../../caller.ts";
 import { exit } from "../../exit-codes.ts";
 import type { Surroundings } from "../../surroundings.ts";
 import { type Line, styled } from "../../text/styled-text.ts";
-import type { AddCommand } from "../add-command.ts";
-import { isForOwnHolders } from "./order-agent.ts";
+import { type AddCommand, type Json, jsonOption, tell } from "../add-command.ts";
 
 interface Adopted {
   readonly agentId: string;
@@ -19,29 +19,30 @@ export const addAdopt: AddCommand = (program, here, finish) => {
     .description("take over agents that were started for another database")
     .argument("[agents...]", "ids of agents")
     .option("--all", "everybody who is held here")
-    .option("--json", "print one JSON document")
+    .option(...jsonOption)
     .addHelpText(
       "after",
       "\nAfter the database was replaced or restored, the agents that still run take no orders from\nit (`rouse doctor` names them). This hands them over; they do not notice.",
     )
-    .action(async (agents: string[], { all, json }: { all?: true; json?: true }) => {
+    .action(async (agents: string[], { all, ...options }: Json & { all?: true }) => {
       if (!isForOwnHolders(here))
         throw new Fault("forbidden", "agents are handed over by their owner, at the machine they run on");
       if (agents.length > 0 === (all === true)) throw new Fault("bad-request", "name the agents, or say --all");
       const outcomes = await adoptAgents(here, all ? null : agents);
-      if (json) here.printJson({ agents: outcomes });
-      else here.print(outcomes.length === 0 ? [["nobody is held here"]] : outcomes.map(describe));
+      tell(here, options, { agents: outcomes }, () =>
+        outcomes.length === 0 ? [["nobody is held here"]] : outcomes.map(describe),
+      );
       const fine = outcomes.every(({ outcome }) => outcome === "adopted" || outcome === "ours-already");
       finish(fine ? exit.fine : exit.wrong);
     });
 };
 
-/** `null`: everybody who is still held. */
+/** `named` is `null` for all agents that are still held. */
 async function adoptAgents(here: Surroundings, named: readonly string[] | null): Promise<Adopted[]> {
   const [{ adoptAgent }, { listHeld }, { findHolder }] = await Promise.all([
     import("../../../holders/adopt-agent.ts"),
     import("../../../holders/read-holder-files.ts"),
-    import("../../find-holder.ts"),
+    import("../../find-held.ts"),
   ]);
   const ours = readStore(here.home);
   if (ours === null)
@@ -49,22 +50,19 @@ async function adoptAgents(here: Surroundings, named: readonly string[] | null):
   const found = (named ?? listHeld(here.home)).map((agentId) => ({ agentId, file: findHolder(here.home, agentId) }));
   const outcomes: Adopted[] = [];
   for (const { agentId, file } of found) {
-    if (file !== null) {
-      outcomes.push(
-        await adoptAgent(here.home, file, ours).then(
-          (outcome): Adopted => ({ agentId, outcome }),
-          (error: unknown): Adopted => ({ agentId, outcome: "refused", problem: problemOf(error) }),
-        ),
-      );
-    } else if (named !== null) outcomes.push({ agentId, outcome: "over" });
+    try {
+      if (file !== null) outcomes.push({ agentId, outcome: await adoptAgent(here.home, file, ours) });
+      else if (named !== null) outcomes.push({ agentId, outcome: "over" });
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      outcomes.push({ agentId, outcome: "refused", problem: error.message });
+    }
   }
   return outcomes;
 }
 
-function problemOf(error: unknown): string {
-  if (error instanceof Fault) return error.message;
-  throw error;
-}
+const earlierVersion =
+  " was started by an earlier version, which cannot be handed over: stop Rouse, then `rouse terminate` it.";
 
 function describe({ agentId, outcome, problem = "" }: Adopted): Line {
   const name = styled("bold", agentId);
@@ -76,13 +74,7 @@ function describe({ agentId, outcome, problem = "" }: Adopted): Line {
     case "over":
       return [name, " is over."];
     case "earlier-version":
-      return [
-        name,
-        styled(
-          "yellow",
-          " was started by an earlier version, which cannot be handed over: stop Rouse, then `rouse terminate` it.",
-        ),
-      ];
+      return [name, styled("yellow", earlierVersion)];
     case "refused":
       return [name, styled("red", ` was not taken over: ${problem}`)];
   }

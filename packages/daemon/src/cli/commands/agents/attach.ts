@@ -1,17 +1,16 @@
 import { type DurationMs, exitWord, Fault } from "@rouse/contract";
+import { refuseInsideAgent } from "../../caller.ts";
 import { exit } from "../../exit-codes.ts";
 import type { Surroundings } from "../../surroundings.ts";
-import { wrapLine } from "../../text/fit-text.ts";
-import { styled } from "../../text/styled-text.ts";
+import { styled, wrapLine } from "../../text/styled-text.ts";
 import type { AddCommand } from "../add-command.ts";
-import { refuseInsideAgent } from "./order-agent.ts";
 
 const afterword = `
 Ctrl-] d leaves; the agent goes on. Ctrl-] Ctrl-] sends one Ctrl-] to it. Every
 other key goes to the agent, Ctrl-C too. While somebody is attached, Rouse does
-nothing to the agent but tell.`;
+nothing to the agent; it only raises alerts.`;
 
-/** As long as it takes to read how to leave: the agent's screen pushes that off. */
+/** How long the sentence about leaving stays, until the agent's screen pushes it off. */
 const readFor: DurationMs = 600;
 
 export const addAttach: AddCommand = (program, here, finish) => {
@@ -21,19 +20,19 @@ export const addAttach: AddCommand = (program, here, finish) => {
     .argument("<agent>", "id of an agent")
     .addHelpText("after", afterword)
     .action(async (agentId: string) => {
-      // Somebody attached keeps Rouse's hands off the agent, and types what a person would.
+      // Rouse does nothing to an agent while somebody is attached, and takes what is typed for a person's words.
       refuseInsideAgent(here, "only people attach");
       if (!process.stdin.isTTY || !process.stdout.isTTY)
         throw new Fault("bad-request", "attach needs a terminal; `rouse logs -f` shows the output without one");
       const [{ attachHere }, { doorOf }, { findHolder }] = await Promise.all([
         import("../../terminal/attach-here.ts"),
         import("../../../holders/read-holder-files.ts"),
-        import("../../find-holder.ts"),
+        import("../../find-held.ts"),
       ]);
       const file = findHolder(here.home, agentId);
       if (file === null)
         throw new Fault("holder-gone", `${agentId} is over; \`rouse logs ${agentId}\` shows what it wrote`);
-      // Before the agent's screen is drawn: that takes the whole terminal, and only the title stays.
+      // This is printed before the agent's screen takes the whole terminal. Later only the title tells how to leave.
       const wayOut = styled("dim", `${agentId}: Ctrl-] d leaves it, and it goes on; every other key is its own.`);
       here.print(wrapLine([wayOut], here.width, 2));
       const title = nameWindow(here, `${agentId}: Ctrl-] d leaves`);
@@ -54,7 +53,7 @@ export const addAttach: AddCommand = (program, here, finish) => {
     });
 };
 
-/** The window's title for as long as it shows an agent; terminals that keep none take no notice. */
+/** Sets the window's title while it shows an agent; terminals without one ignore it. */
 function nameWindow({ environment }: Surroundings, title: string): { restore(): void } {
   if (environment["TERM"] === "dumb" || environment["TERM"] === "linux") return { restore() {} };
   process.stdout.write(`\x1b[22;0t\x1b]0;${title}\x07`);

@@ -1,6 +1,6 @@
 import { type AgentHealth, activityKinds, Fault, healthStates, isUnhealthy } from "@rouse/contract";
-import { nearestName } from "../../../config/nearest-name.ts";
 import { needsPerson, stateWord } from "../../show/standing.ts";
+import { didYouMean } from "../../text/phrases.ts";
 
 export interface PsFilters {
   readonly state?: string;
@@ -12,10 +12,10 @@ export interface PsFilters {
   readonly needsMe?: true;
 }
 
-export interface Chosen {
-  /** Throws when nobody at all has a name that was asked for. */
+interface Chosen {
+  /** Throws when no agent at all has a node, type or task of the name that was asked for. */
   choose(agents: readonly AgentHealth[]): readonly AgentHealth[];
-  /** Those that are over were asked for by name. */
+  /** Agents that are over were asked for by their state. */
   readonly namesEnds: boolean;
 }
 
@@ -50,8 +50,7 @@ function readList(option: string, given: string | undefined, known: readonly str
   const words = given.split(",").map((word) => word.trim().toUpperCase());
   const unknown = words.find((word) => !known.includes(word));
   if (unknown === undefined) return words;
-  const nearest = nearestName(unknown, known);
-  const meant = nearest === undefined ? "" : `; did you mean ${nearest}?`;
+  const meant = didYouMean(unknown, known);
   return new Fault("bad-request", `${option}: "${unknown}" is none of ${known.join(", ")}${meant}`);
 }
 
@@ -76,15 +75,7 @@ function narrow(
 ) {
   const wanted = filters[filter];
   if (wanted === undefined) return left;
-  if (!all.some((agent) => of(agent) === wanted))
-    throw nobodyHas(wanted, what, [...new Set(all.flatMap((one) => of(one) ?? []))]);
-  return left.filter((agent) => of(agent) === wanted);
-}
-
-function nobodyHas(wanted: string, what: string, known: readonly string[]): Fault {
-  const nearest = nearestName(wanted, known);
-  return new Fault(
-    "agent-unknown",
-    `no agent ${what} ${wanted}${nearest === undefined ? "" : `; did you mean ${nearest}?`}`,
-  );
+  const known = new Set(all.flatMap((one) => of(one) ?? []));
+  if (known.has(wanted)) return left.filter((agent) => of(agent) === wanted);
+  throw new Fault("agent-unknown", `no agent ${what} ${wanted}${didYouMean(wanted, [...known])}`);
 }

@@ -1,42 +1,26 @@
-import type { SystemStatus } from "@rouse/contract";
+import { byUser } from "../../caller.ts";
 import { connect } from "../../find-daemon.ts";
-import type { Surroundings } from "../../surroundings.ts";
 import { styled } from "../../text/styled-text.ts";
-import type { AddCommand } from "../add-command.ts";
-import { nameOfUser } from "./order-agent.ts";
+import { type AddCommand, type Json, jsonOption, reasonOption, tell } from "../add-command.ts";
 
-interface OrderOptions {
-  readonly reason?: string;
-  readonly json?: true;
-}
+const addOrder =
+  (order: "freeze" | "thaw", description: string, done: string): AddCommand =>
+  (program, here) => {
+    program
+      .command(order)
+      .description(description)
+      .option(...reasonOption)
+      .option(...jsonOption)
+      .action(async (options: Json & { reason?: string }) => {
+        const status = await (await connect(here))[order](byUser(options));
+        tell(here, options, status, () => [[styled("bold", done)]]);
+      });
+  };
 
-export const addFreeze: AddCommand = (program, here) => {
-  program
-    .command("freeze")
-    .description("stop every intervention until `rouse thaw`")
-    .option("--reason <text>", "for the record")
-    .option("--json", "print one JSON document")
-    .action(async (options: OrderOptions) => {
-      const status = await (await connect(here)).freeze(orderOf(options));
-      report(here, options, status, "Frozen. Agents are watched, but nothing is done to any until `rouse thaw`.");
-    });
-};
+export const addFreeze = addOrder(
+  "freeze",
+  "stop every intervention until `rouse thaw`",
+  "Frozen. Agents are watched, but nothing is done to any until `rouse thaw`.",
+);
 
-export const addThaw: AddCommand = (program, here) => {
-  program
-    .command("thaw")
-    .description("allow interventions again")
-    .option("--reason <text>", "for the record")
-    .option("--json", "print one JSON document")
-    .action(async (options: OrderOptions) => {
-      const status = await (await connect(here)).thaw(orderOf(options));
-      report(here, options, status, "Thawed. Rouse acts again as its policies say.");
-    });
-};
-
-const orderOf = ({ reason }: OrderOptions) => ({ actor: nameOfUser(), ...(reason === undefined ? {} : { reason }) });
-
-function report(here: Surroundings, { json }: OrderOptions, status: SystemStatus, sentence: string): void {
-  if (json) here.printJson(status);
-  else here.print([[styled("bold", sentence)]]);
-}
+export const addThaw = addOrder("thaw", "allow interventions again", "Thawed. Rouse acts again as its policies say.");

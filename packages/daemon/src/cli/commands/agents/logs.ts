@@ -1,16 +1,15 @@
 import { once } from "node:events";
-import { type EpochMs, Fault, parseDuration } from "@rouse/contract";
+import { type DurationMs, type EpochMs, type ExitStatus, Fault, parseDuration, seconds } from "@rouse/contract";
 import { type HolderFiles, holderFiles, readOutput, readOutputTimes } from "@rouse/holder";
 import { InvalidArgumentError, Option } from "commander";
-import { listHeld } from "../../../holders/read-holder-files.ts";
+import { connectHolder, type Door, type HolderConnection } from "../../../holders/connect-holder.ts";
+import { doorOf, isHolderAlive, listHeld, readExitFile, readHolderFile } from "../../../holders/read-holder-files.ts";
 import { interrupted } from "../../exit-codes.ts";
 import { connect } from "../../find-daemon.ts";
-import { notStartedHere } from "../../find-holder.ts";
-import { createOutputPrinter, type OutputPrinter } from "../../show/print-output.ts";
+import { notStartedHere } from "../../find-held.ts";
+import { createOutputPrinter, describeEnd, type OutputPrinter } from "../../show/print-output.ts";
 import type { Surroundings } from "../../surroundings.ts";
-import type { AddCommand } from "../add-command.ts";
-import { readWhole } from "../read-whole.ts";
-import { followOutput } from "./follow-output.ts";
+import { type AddCommand, readWhole } from "../add-command.ts";
 
 type Since = (now: EpochMs) => EpochMs;
 
@@ -25,6 +24,9 @@ interface LogsOptions {
 }
 
 const pieceBytes = 1024 * 1024;
+
+const rawOnTerminal =
+  "--raw is for files and pipes: what an agent wrote could act on your terminal; --force prints it all the same";
 
 const help = `
 Everything that is kept is printed, of earlier lives too; -n or --since make it
@@ -55,17 +57,11 @@ export const addLogs: AddCommand = (program, here) => {
     .addOption(new Option("--json", "one JSON document per line: at, offset, text").conflicts("timestamps"))
     .addHelpText("after", help)
     .action(async (agentId: string, options: LogsOptions) => {
-      if (options.raw && !options.force && process.stdout.isTTY) throw rawOnTerminal();
+      if (options.raw && !options.force && process.stdout.isTTY) throw new Fault("bad-request", rawOnTerminal);
       await refuseUnknown(here, agentId);
       await showLogs(here, agentId, options);
     });
 };
-
-const rawOnTerminal = (): Fault =>
-  new Fault(
-    "bad-request",
-    "--raw is for files and pipes: what an agent wrote could act on your terminal; --force prints it all the same",
-  );
 
 async function showLogs(here: Surroundings, agentId: string, options: LogsOptions): Promise<void> {
   if (options.follow) process.on("SIGINT", () => process.exit(interrupted));
@@ -77,7 +73,7 @@ async function showLogs(here: Surroundings, agentId: string, options: LogsOption
     style: styleOf(options),
     from: Math.max(oldest, Math.min(since, end)),
     lines: options.tail ?? null,
-    // What was written after the times were read is printed as it comes.
+    // Output that came after the times were read is printed at once, so its time is now.
     timeAt: (offset) => (offset < end ? times.timeAt(offset) : here.now()),
     write: (output) => (typeof output === "string" ? here.printText(output) : void process.stdout.write(output)),
     warn: here.warn,
@@ -103,7 +99,7 @@ async function printUpTo(files: HolderFiles, printer: OutputPrinter, end: number
   }
 }
 
-/** Without a daemon only those are known that left a folder here. */
+/** Without a daemon only agents that left a folder here are known. */
 async function refuseUnknown(here: Surroundings, agentId: string): Promise<void> {
   if (listHeld(here.home).includes(agentId)) return;
   try {
@@ -124,4 +120,63 @@ function readSince(text: string): Since {
   const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(at)) throw new InvalidArgumentError("Expected 10m, 2h or a time such as 2026-02-05T10:30:00Z.");
   return () => at;
+}
+
+const answerWithin: DurationMs = seconds(5);
+/** After this time without output an unfinished line, such as a question, is shown as it stands. */
+const quietMs: DurationMs = seconds(2);
+/** A holder tells the end of the output and the agent's exit soon after each other, or both are in its files. */
+const restWithin: DurationMs = seconds(2);
+
+/** Prints new output until the agent ends. `catchUp` prints what the files have and was not printed yet. */
+async function followOutput(
+  here: Surroundings,
+  agentId: string,
+  printer: OutputPrinter,
+  catchUp: () => Promise<void>,
+): Promise<void> {
+  const holder = readHolderFile(here.home, agentId);
+  const connection = holder !== null && isHolderAlive(holder) ? await connectIfThere(doorOf(here.home, holder)) : null;
+  const exit = connection === null ? null : await listen(connection, printer);
+  await catchUp();
+  printer.flush();
+  here.warn(describeEnd(agentId, exit ?? readExitFile(here.home, agentId)?.exit ?? null));
+}
+
+const connectIfThere = (door: Door): Promise<HolderConnection | null> =>
+  connectHolder(door, { timeoutMs: answerWithin }).catch((error: unknown) => {
+    if (error instanceof Fault && error.code === "holder-gone") return null;
+    throw error;
+  });
+
+/** How the agent ended, or `null` when its holder was gone before it could say. */
+async function listen(connection: HolderConnection, printer: OutputPrinter): Promise<ExitStatus | null> {
+  let exit: ExitStatus | null = null;
+  let ended = false;
+  let reader: Promise<void> | null = null;
+  const quiet = setTimeout(() => printer.flush(), quietMs);
+  connection.onOutput((offset, bytes) => {
+    printer.take(offset, bytes);
+    quiet.refresh();
+    if (process.stdout.writableNeedDrain) reader ??= waitForReader(connection).finally(() => (reader = null));
+  });
+  connection.onMessage((message) => {
+    if (message.say !== "exited" && message.say !== "end") return;
+    if (message.say === "exited") exit = message.exit;
+    else ended = true;
+    if (ended && exit !== null) connection.close();
+    else setTimeout(() => connection.close(), restWithin).unref();
+  });
+  connection.say({ say: "read", from: printer.next(), follow: true });
+  const fault = await connection.closed;
+  clearTimeout(quiet);
+  if (fault !== null && exit === null) throw fault;
+  return exit;
+}
+
+/** Pauses the holder's output until ours is written: an agent is quicker than most terminals. */
+async function waitForReader(connection: HolderConnection): Promise<void> {
+  connection.pause();
+  await once(process.stdout, "drain");
+  connection.resume();
 }

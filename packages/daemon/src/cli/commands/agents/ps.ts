@@ -5,7 +5,7 @@ import { documentOf, type PsPlan, picture } from "../../show/agents.ts";
 import type { AddCommand } from "../add-command.ts";
 import type { PsFilters } from "./filter-agents.ts";
 
-export interface PsOptions extends PsFilters {
+interface PsOptions extends PsFilters {
   readonly all?: true;
   readonly watch?: true;
   readonly json?: true;
@@ -47,7 +47,7 @@ export const addPs: AddCommand = (program, here, finish) => {
     });
 };
 
-/** Most ask for everybody, and need not load what chooses. */
+/** Loads the filters only when one was given: most calls have none. */
 async function planOf({ all, watch: _, json: __, ...filters }: PsOptions, command: Command): Promise<PsPlan> {
   if (Object.keys(filters).length === 0)
     return { view: { all: all === true, filtered: false }, choose: (agents) => agents };

@@ -1,26 +1,18 @@
-import {
-  type AgentHealth,
-  type DurationMs,
-  type EpochMs,
-  Fault,
-  parseDuration,
-  type RemovedAgent,
-} from "@rouse/contract";
+import { type AgentHealth, type DurationMs, type EpochMs, Fault, type RemovedAgent } from "@rouse/contract";
 import type { RouseClient } from "@rouse/sdk";
-import { InvalidArgumentError } from "commander";
+import { byUser } from "../../caller.ts";
 import { exit, exitCodeOf } from "../../exit-codes.ts";
 import { connect } from "../../find-daemon.ts";
 import { isDoneWith, styledStanding } from "../../show/standing.ts";
 import type { Surroundings } from "../../surroundings.ts";
-import { type Column, drawTable } from "../../text/draw-table.ts";
+import { drawList, type ListColumn } from "../../text/draw-table.ts";
+import { count } from "../../text/phrases.ts";
 import { type Line, styled } from "../../text/styled-text.ts";
 import { ago } from "../../text/tell-time.ts";
-import type { AddCommand } from "../add-command.ts";
-import { nameOfUser } from "./order-agent.ts";
+import { type AddCommand, type Json, jsonOption, readDuration, reasonOption } from "../add-command.ts";
 
-interface RemoveOptions {
+interface RemoveOptions extends Json {
   readonly reason?: string;
-  readonly json?: true;
 }
 
 interface PruneOptions extends RemoveOptions {
@@ -38,8 +30,8 @@ export const addRm: AddCommand = (program, here, finish) => {
     .command("rm")
     .description("take agents that are over out of the list")
     .argument("<agents...>", "ids of agents")
-    .option("--reason <text>", "for the record")
-    .option("--json", "print one JSON document")
+    .option(...reasonOption)
+    .option(...jsonOption)
     .addHelpText("after", `${help}\nEnds with 1 when one of them still lives or is to be started again.`)
     .action(async (agents: string[], options: RemoveOptions) => {
       finish(await removeAll(here, await connect(here), [...new Set(agents)], options));
@@ -52,8 +44,8 @@ export const addPrune: AddCommand = (program, here, finish) => {
     .description("take everything that is over out of the list")
     .option("--older-than <duration>", "only what has been over for so long, such as 7d", readAge)
     .option("--dry-run", "only say what would be removed")
-    .option("--reason <text>", "for the record")
-    .option("--json", "print one JSON document")
+    .option(...reasonOption)
+    .option(...jsonOption)
     .addHelpText("after", `${help}\n\nWhat a person is still called for is left: \`rouse rm\` takes it out by name.`)
     .action(async (options: PruneOptions) => {
       const rouse = await connect(here);
@@ -61,30 +53,25 @@ export const addPrune: AddCommand = (program, here, finish) => {
       const old = agents.filter((agent) => isDoneWith(agent) && isOlder(agent, options.olderThan ?? 0, here.now()));
       if (options.dryRun) return showPlan(here, old, options);
       if (old.length === 0 && !options.json) return here.print([["Nothing to remove."]]);
-      finish(
-        await removeAll(
-          here,
-          rouse,
-          old.map(({ agentId }) => agentId),
-          options,
-        ),
-      );
+      const names = old.map(({ agentId }) => agentId);
+      finish(await removeAll(here, rouse, names, options));
     });
 };
+
+const readAge = readDuration("a duration such as 12h or 7d", () => true);
 
 const isOlder = ({ over }: AgentHealth, age: DurationMs, now: EpochMs): boolean =>
   over !== null && now - Date.parse(over.at) >= age;
 
-const columns: readonly Column[] = [{ title: "AGENT", least: 12 }, { title: "STATE" }, { title: "SINCE" }];
-
 function showPlan(here: Surroundings, old: readonly AgentHealth[], { json }: PruneOptions): void {
   if (json) return here.printJson({ wouldRemove: old.map(({ agentId, over }) => ({ agentId, over })) });
   if (old.length === 0) return here.print([["Nothing would be removed."]]);
-  const rows = old.map((agent) => [agent.agentId, styledStanding(agent), ago(agent.over?.at ?? "", here.now())]);
-  here.print([
-    [`${old.length === 1 ? "1 agent" : `${old.length} agents`} would be removed:`],
-    ...drawTable(columns, rows, here.width),
-  ]);
+  const columns: ListColumn<AgentHealth>[] = [
+    ["AGENT", ({ agentId }) => agentId, { least: 12 }],
+    ["STATE", styledStanding],
+    ["SINCE", ({ over }) => ago(over?.at ?? "", here.now())],
+  ];
+  here.print([[`${count(old.length, "agent")} would be removed:`], ...drawList(old, columns, here.width)]);
 }
 
 interface Refusal {
@@ -93,19 +80,19 @@ interface Refusal {
   readonly message: string;
 }
 
-/** So many at once: each waits for its holder and for the disk. */
+/** How many are removed at once: each waits for its holder and for the disk. */
 const atOnce = 8;
 
-/** One that cannot be removed keeps no other from it. What ended it is that of the first that could not. */
+/** Removes all it can. The exit code is that of the first agent that could not be removed. */
 async function removeAll(
   here: Surroundings,
   rouse: RouseClient,
   agents: readonly string[],
-  { reason, json }: RemoveOptions,
+  { json, ...options }: RemoveOptions,
 ): Promise<number> {
   const removed: RemovedAgent[] = [];
   const refused: Refusal[] = [];
-  const order = { actor: nameOfUser(), ...(reason === undefined ? {} : { reason }) };
+  const order = byUser(options);
   const waiting = [...agents];
 
   async function work(): Promise<void> {
@@ -113,7 +100,7 @@ async function removeAll(
       try {
         removed.push(await rouse.removeAgent(agentId, order));
       } catch (error) {
-        // Nobody is there any more who could be asked about the others.
+        // Any other fault would meet the remaining agents as well.
         if (!(error instanceof Fault) || (error.code !== "agent-unknown" && error.code !== "order-refused"))
           throw error;
         refused.push({ agentId, code: error.code, message: error.message });
@@ -140,10 +127,4 @@ function tellRemoved(removed: readonly RemovedAgent[]): Line {
     index === 0 ? [name] : [index === names.length - 1 ? " and " : ", ", name],
   );
   return [...listed, names.length === 1 ? " is removed." : " are removed."];
-}
-
-function readAge(text: string): DurationMs {
-  const age = parseDuration(text);
-  if (age === null) throw new InvalidArgumentError("Expected a duration such as 12h or 7d.");
-  return age;
 }

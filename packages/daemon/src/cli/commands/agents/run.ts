@@ -59,13 +59,13 @@ async function runWatched(here: Surroundings, wishes: AgentWishes & DaemonWish, 
   try {
     return exitCodeOfProcess(await runInForeground(spec, home));
   } catch (error) {
-    // Two that were started at the same time found the same name free.
+    // Another agent that was started at the same time took the name.
     if (wishes.name !== undefined || !(error instanceof Fault && error.code === "name-taken")) throw error;
     return runWatched(here, { ...wishes, not: [...(wishes.not ?? []), spec.agentId] }, surface);
   }
 }
 
-/** What cannot be run is said, with the exit code a shell would have given. */
+/** A command that cannot be run ends with the exit code that a shell would give. */
 function asShellsDo(here: Surroundings, error: unknown): number {
   if (!(error instanceof Fault)) throw error;
   const code = error.code === "command-not-found" ? 127 : error.code === "not-executable" ? 126 : null;
@@ -74,8 +74,8 @@ function asShellsDo(here: Surroundings, error: unknown): number {
   return code;
 }
 
-/** As shells report it: a death by signal is 128 and its number. */
-export function exitCodeOfProcess({ code, signal }: ExitStatus): number {
+/** The exit code as shells report it: after a signal, 128 and its number. */
+function exitCodeOfProcess({ code, signal }: ExitStatus): number {
   if (signal === null) return code ?? 1;
   return 128 + (constants.signals[signal as NodeJS.Signals] ?? 0);
 }

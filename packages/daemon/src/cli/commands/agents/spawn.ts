@@ -1,13 +1,10 @@
-import { type DurationMs, days, parseDuration, type RestartRule, seconds } from "@rouse/contract";
+import { type DurationMs, days, type RestartRule, seconds } from "@rouse/contract";
 import { type Command, InvalidArgumentError } from "commander";
-import { awaitKnown } from "../../ask-daemon.ts";
 import { type DaemonWish, daemonOption, nobodyWatches, noDaemonOption, offerDaemon } from "../../offer-daemon.ts";
-import { prepareAgent } from "../../prepare-agent.ts";
-import { readRestartRule } from "../../restart-rule.ts";
-import { describeOwnerRules } from "../../show/owner-rules.ts";
-import { announceRestartRule, reportRestartRule } from "../../show/restart-rule.ts";
+import { awaitKnown, prepareAgent } from "../../prepare-agent.ts";
+import { announceRestartRule, describeOwnerRules, reportRestartRule } from "../../show/owner-rules.ts";
 import { styled } from "../../text/styled-text.ts";
-import type { AddCommand } from "../add-command.ts";
+import { type AddCommand, jsonOption, readDuration } from "../add-command.ts";
 
 interface SpawnOptions extends DaemonWish {
   readonly name: string;
@@ -16,7 +13,7 @@ interface SpawnOptions extends DaemonWish {
   readonly healthPolicy?: string;
   readonly policy?: string;
   readonly cwd?: string;
-  readonly env?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
   readonly idleKill?: DurationMs;
   readonly restart?: RestartRule;
 }
@@ -38,18 +35,28 @@ Examples:
   rouse spawn --name batch --idle-kill 30m -- ./batch.sh
   rouse spawn --name nightly --cwd ~/project --env MODE=slow -- ./agent-loop.sh`;
 
-const collect = (value: string, before: readonly string[] | undefined): readonly string[] => {
-  if (!/^[^=]+=/.test(value)) throw new InvalidArgumentError("Write it as NAME=VALUE.");
-  return [...(before ?? []), value];
-};
+function addVariable(text: string, before: Readonly<Record<string, string>> = {}) {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined) throw new InvalidArgumentError("Write it as NAME=VALUE.");
+  return { ...before, [name]: value };
+}
 
-const shortest = seconds(1);
-const longest = days(30);
+const readIdleKill = readDuration(
+  "a duration such as 30m or 2h, from 1s to 30d",
+  (duration) => duration >= seconds(1) && duration <= days(30),
+);
 
-function readIdleKill(text: string): DurationMs {
-  const duration = parseDuration(text);
-  if (duration !== null && duration >= shortest && duration <= longest) return duration;
-  throw new InvalidArgumentError("Expected a duration such as 30m or 2h, from 1s to 30d.");
+const mostRestarts = 1000;
+
+/** Reads `no`, `on-failure`, `on-failure:5` or `always`. */
+function readRestartRule(text: string): RestartRule {
+  if (text === "no" || text === "always") return { when: text };
+  const given = /^on-failure(?::(\d+))?$/.exec(text);
+  const max = given?.[1] === undefined ? null : Number(given[1]);
+  if (given !== null && (max === null || (max >= 1 && max <= mostRestarts))) return { when: "on-failure", max };
+  throw new InvalidArgumentError(
+    `Expected no, on-failure, on-failure:N (1 to ${mostRestarts} times in its policy's window) or always.`,
+  );
 }
 
 export const addSpawn: AddCommand = (program, here, finish) => {
@@ -65,23 +72,18 @@ export const addSpawn: AddCommand = (program, here, finish) => {
     .option("--health-policy <name>", "a policy of config.yaml or a preset")
     .option("--policy <name>", "the same")
     .option("--cwd <folder>", "where it runs; here when not given")
-    .option("--env <NAME=VALUE>", "a variable of its environment; may be given more than once", collect)
+    .option("--env <NAME=VALUE>", "a variable of its environment; may be given more than once", addVariable)
     .option("--idle-kill <duration>", "stop it after so long without any sign of work, such as 30m", readIdleKill)
     .option("--restart <when>", "no, on-failure[:N] or always: what follows when it ends", readRestartRule)
     .option(...daemonOption)
     .option(...noDaemonOption)
-    .option("--json", "print one JSON document")
+    .option(...jsonOption)
     .addHelpText("after", afterword)
     .action(async (command: string[], options: SpawnOptions, cli: Command) => {
       if (options.healthPolicy !== undefined && options.policy !== undefined)
         cli.error("error: --policy and --health-policy are the same; give one");
-      const { stdout } = process;
-      const surface = {
-        foreground: false,
-        io: "terminal",
-        cols: stdout.columns || 120,
-        rows: stdout.rows || 40,
-      } as const;
+      const { columns: cols, rows } = process.stdout;
+      const surface = { foreground: false, io: "terminal", cols: cols || 120, rows: rows || 40 } as const;
       const policy = options.healthPolicy ?? options.policy;
       const prepare = () => prepareAgent(here, { ...options, command, policy }, surface);
       let prepared = await prepare();
@@ -89,22 +91,20 @@ export const addSpawn: AddCommand = (program, here, finish) => {
       if (offered?.kind === "over") return finish(offered.code);
       if (offered?.kind === "started") prepared = await prepare();
       const { spec, home, watched, settings } = prepared;
+      const { agentId, incarnation } = spec;
       const { startHolder } = await import("@rouse/holder/start-holder");
       const held = await startHolder(home, spec);
       const pid = held.agent?.pid ?? null;
-      if (watched) await awaitKnown(here, spec.agentId, spec.incarnation);
-      const { agentId, incarnation } = spec;
+      if (watched) await awaitKnown(here, agentId, incarnation);
       const idleKill = options.idleKill ?? null;
       const restartRule = reportRestartRule(spec.restart ?? { when: "no" }, settings);
       if (options.json) {
         const idleKillSeconds = idleKill === null ? null : idleKill / 1000;
         return here.printJson({ agentId, incarnation, pid, tier: held.tier, watched, idleKillSeconds, restartRule });
       }
+      const ways = `\`rouse attach ${agentId}\` shows it, \`rouse terminate ${agentId}\` ends it.`;
       here.print([
-        [
-          styled("bold", agentId),
-          ` runs as process ${pid}. \`rouse attach ${agentId}\` shows it, \`rouse terminate ${agentId}\` ends it.`,
-        ],
+        [styled("bold", agentId), ` runs as process ${pid}. ${ways}`],
         [announceRestartRule(agentId, restartRule, settings, options.restart !== undefined)],
         ...describeOwnerRules(agentId, idleKill, settings, restartRule).map((rule) => [rule]),
       ]);

@@ -4,25 +4,24 @@ import { documentOf, type PsPlan, picture } from "../../show/agents.ts";
 import type { Surroundings } from "../../surroundings.ts";
 import { type Line, styled } from "../../text/styled-text.ts";
 import { lasting } from "../../text/tell-time.ts";
-import { holdScreen } from "./hold-screen.ts";
 
-/** What happens within this time is one change: a fleet that starts would otherwise be drawn a thousand times. */
+/** Events within this time are one change: a fleet that starts would otherwise be drawn a thousand times. */
 const gather = 150;
-/** Ages are told to the second. */
+/** How often the ages are drawn anew: they are told to the second. */
 const tick = 1000;
 
-/** Beats alone change nothing that is shown. */
+/** Beats alone change nothing that the picture shows. */
 const types: readonly EventType[] = eventTypes.filter((type) => type !== "AGENT_HEARTBEAT");
 
-/** Where the picture goes: a terminal, or whatever reads us. */
+/** Where the picture goes: a terminal, or a pipe. */
 interface View {
   show(fleet: AgentList): void;
-  /** The connection is lost since then: what is shown may be over. `null`: it is there again. */
+  /** The connection is lost since this time, so the picture may be outdated. `null`: the connection is back. */
   stale(since: EpochMs | null): void;
   end(): void;
 }
 
-/** `rouse ps -w`: everybody as they are, drawn anew when something happened to somebody. Resolves with how to end. */
+/** `rouse ps -w`: shows all agents, and again after each event. Resolves with the exit code. */
 export async function watchAgents(
   here: Surroundings,
   rouse: RouseClient,
@@ -51,7 +50,7 @@ export async function watchAgents(
   return code;
 }
 
-/** Asks for everybody with each connection and after each event; what happens while it asks is asked for once more. */
+/** Asks for all agents after each connection and each event; once more after an event that comes meanwhile. */
 async function follow(here: Surroundings, rouse: RouseClient, view: View, signal: AbortSignal): Promise<void> {
   let timer: NodeJS.Timeout | null = null;
   let failed: (error: unknown) => void = () => {};
@@ -65,7 +64,7 @@ async function follow(here: Surroundings, rouse: RouseClient, view: View, signal
       const fleet = await rouse.fleet();
       if (!signal.aborted) view.show(fleet);
     } catch (error) {
-      // A connection that broke is taken up again, and then everybody is asked for anew.
+      // After a lost connection is back, all agents are asked for anew.
       if (!(error instanceof Fault && error.retryable)) failed(error);
     } finally {
       timer = null;
@@ -98,7 +97,7 @@ async function follow(here: Surroundings, rouse: RouseClient, view: View, signal
   if (timer !== null) clearTimeout(timer);
 }
 
-/** One picture that stays where it is. Ages go on by themselves. */
+/** Draws one picture that stays in place. Its ages are updated every second. */
 function drawInPlace(here: Surroundings, plan: PsPlan): View {
   const { stdout } = process;
   const screen = holdScreen(stdout);
@@ -136,7 +135,7 @@ const staleLine = (since: EpochMs, now: EpochMs): Line => [
   ` for ${lasting(new Date(since).toISOString(), now)}: the connection to Rouse was lost; trying again`,
 ];
 
-/** In a pipe: a block, or a line of JSON, for each change of what is shown. That time passes is none. */
+/** Prints, in a pipe, a block or a line of JSON for each change of what is shown. Passing time is no change. */
 function printChanges(here: Surroundings, plan: PsPlan, json: boolean): View {
   let last = "";
   let isStale = false;
@@ -157,4 +156,48 @@ function printChanges(here: Surroundings, plan: PsPlan, json: boolean): View {
     },
     end() {},
   };
+}
+
+/** Switches to the alternate screen, without a cursor and without wrapping of long rows, and back. */
+const enter = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+const leave = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+/** Terminals that know these sequences draw a frame at once; others ignore them. */
+const beginFrame = "\x1b[?2026h\x1b[H";
+const endFrame = "\x1b[?2026l";
+/** Clear a row, or a row and all below, before it is written: after a full row the cursor is on its last character. */
+const clearRow = "\x1b[K";
+const clearRest = "\x1b[J";
+
+/** Takes the whole terminal for a picture, and restores it however this process ends, unless it is killed. */
+export function holdScreen(stdout: Pick<NodeJS.WriteStream, "write" | "rows">) {
+  let drawn = "";
+  let released = false;
+  /** Restores the terminal. Calling it twice is fine. */
+  const release = (): void => {
+    if (released) return;
+    released = true;
+    process.off("exit", release);
+    stdout.write(leave);
+  };
+  process.on("exit", release);
+  stdout.write(enter);
+  return {
+    /** Draws over what was there; nothing is written when nothing has changed. */
+    draw(rows: readonly string[]): void {
+      const shown = fit(rows, stdout.rows || 24);
+      const last = shown.length - 1;
+      const frame = shown.map((row, index) => `${index === last ? clearRest : clearRow}${row}`).join("\r\n");
+      if (frame === drawn || released) return;
+      drawn = frame;
+      stdout.write(`${beginFrame}${frame}${endFrame}`);
+    },
+    release,
+  };
+}
+
+/** Counts the rows that have no room, so that nobody takes the last row for the last agent. */
+export function fit(rows: readonly string[], height: number): readonly string[] {
+  if (rows.length <= height) return rows;
+  const left = rows.length - height + 1;
+  return [...rows.slice(0, height - 1), `… ${left} more rows; a filter shows fewer agents (rouse ps --help)`];
 }

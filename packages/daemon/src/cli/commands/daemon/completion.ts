@@ -5,7 +5,7 @@ import { findDaemon } from "../../find-daemon.ts";
 import type { Surroundings } from "../../surroundings.ts";
 import type { AddCommand } from "../add-command.ts";
 
-/** Whoever pressed Tab waits for it. */
+/** How long the names may take: somebody who pressed Tab waits for them. */
 const patience: DurationMs = 1000;
 
 const help = `
@@ -32,7 +32,7 @@ export const addCompletion =
       });
   };
 
-/** Nothing where no Rouse answers: a shell that completes has nobody to tell about it. */
+/** Prints nothing where no Rouse answers: completion has no way to show an error. */
 async function printNames(here: Surroundings): Promise<void> {
   try {
     const { agents } = await connectRouse({ ...(await findDaemon(here)), timeout: patience }).fleet();

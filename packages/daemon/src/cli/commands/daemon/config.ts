@@ -1,32 +1,28 @@
-import type { Command } from "commander";
 import type { ConfigReading } from "../../../config/read-config.ts";
 import { exit } from "../../exit-codes.ts";
 import type { Surroundings } from "../../surroundings.ts";
-import { drawFacts } from "../../text/draw-facts.ts";
-import { wrapLine } from "../../text/fit-text.ts";
-import { styled } from "../../text/styled-text.ts";
-import type { AddCommand } from "../add-command.ts";
+import { drawFacts } from "../../text/draw-table.ts";
+import { styled, wrapLine } from "../../text/styled-text.ts";
+import { type AddCommand, type Json, jsonOption } from "../add-command.ts";
 
 export const addConfig: AddCommand = (program, here, finish) => {
   const config = program.command("config").description("check, print or describe the configuration");
-  addCheck(config, here, finish);
-  addPrint(config, here, finish);
-  addSchema(config, here, finish);
+  for (const add of [addCheck, addPrint, addSchema]) add(config, here, finish);
 };
 
 /** The same files, in the same order, that `rouse up` would read here. */
 async function load(here: Surroundings, configFile: string | undefined): Promise<ConfigReading> {
   const { loadConfig } = await import("../../../config/load-config.ts");
-  return loadConfig({ configFile, home: here.home, workingFolder: here.workingFolder, environment: here.environment });
+  return loadConfig({ ...here, configFile });
 }
 
 const addCheck: AddCommand = (config, here, finish) => {
   config
     .command("check")
-    .description("every mistake at once, and what has no effect")
+    .description("name every mistake at once, and settings without effect")
     .argument("[file]", "instead of config.yaml in $ROUSE_HOME")
-    .option("--json", "print one JSON document")
-    .action(async (file: string | undefined, { json }: { json?: true }) => {
+    .option(...jsonOption)
+    .action(async (file: string | undefined, { json }: Json) => {
       const reading = await load(here, file);
       if (json) here.printJson(checkDocument(reading));
       else await showCheck(here, reading);
@@ -59,23 +55,24 @@ async function showCheck(here: Surroundings, reading: ConfigReading): Promise<vo
 const addPrint: AddCommand = (config, here) => {
   config
     .command("print")
-    .description("what Rouse goes by, every setting explained")
+    .description("the settings that `rouse up` would use, each one explained")
     .option("--config <file>", "instead of config.yaml in $ROUSE_HOME")
-    .option("--json", "print one JSON document")
+    .option(...jsonOption)
     .action(async ({ config: file, json }: { config?: string; json?: true }) => {
       const { requireConfig } = await import("../../../config/read-config.ts");
-      const { preset, sources, settings, overrides, ...rest } = requireConfig(await load(here, file));
+      const config = requireConfig(await load(here, file));
+      const { preset, sources, settings, overrides } = config;
       if (json) return here.printJson({ preset, sources, settings, overrides });
       const { printConfig } = await import("../../../config/print-config.ts");
-      here.printText(printConfig({ preset, sources, settings, overrides, ...rest }));
+      here.printText(printConfig(config));
     });
 };
 
-const addSchema: AddCommand = (config: Command, here: Surroundings) => {
+const addSchema: AddCommand = (config, here) => {
   config
     .command("schema")
     .description("the JSON Schema of config.yaml, for editors")
-    .option("--json", "as it is anyway")
+    .option("--json", "has no effect: the schema is JSON anyway")
     .action(async () => {
       const { configSchema } = await import("../../../config/config-schema.ts");
       here.printJson(configSchema());

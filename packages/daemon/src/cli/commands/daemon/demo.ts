@@ -1,6 +1,5 @@
 import { exit, interrupted } from "../../exit-codes.ts";
-import type { AddCommand } from "../add-command.ts";
-import { readWhole } from "../read-whole.ts";
+import { type AddCommand, readWhole } from "../add-command.ts";
 
 const afterword = `
 Starts a Rouse of its own in a temporary folder with five small agents and a
@@ -21,12 +20,12 @@ export const addDemo: AddCommand = (program, here, finish) => {
     });
 };
 
-/** Ctrl-C, a closed window, `| head`: also when it comes twice, everything that was started is ended first. */
+/** Resolves when the demo should end: Ctrl-C, a closed window, `| head`. Also if it comes twice, all is ended first. */
 function untilUnwanted(): Promise<"interrupted"> {
   return new Promise((resolve) => {
     const end = (): void => resolve("interrupted");
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, end);
-    // Other commands leave at once when nobody reads them.
+    // Other commands end at once when nobody reads their output.
     process.stdout.removeAllListeners("error").on("error", end);
   });
 }

@@ -1,19 +1,18 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type DurationMs, describeDuration, Fault, parseDuration, seconds } from "@rouse/contract";
+import { type DurationMs, describeDuration, Fault, seconds } from "@rouse/contract";
 import { isSupported } from "@rouse/holder";
-import { InvalidArgumentError, Option } from "commander";
+import { Option } from "commander";
 import type { DaemonFile } from "../../../home/open-home.ts";
-import { answersAt } from "../../answers-at.ts";
+import { refuseInsideAgent } from "../../caller.ts";
 import { exit } from "../../exit-codes.ts";
-import { findRunning, isRunning, readDaemonFile } from "../../find-daemon.ts";
+import { answersAt, findRunning, isRunning, readDaemonFile } from "../../find-daemon.ts";
 import type { HeldAgents } from "../../find-held.ts";
 import type { Surroundings } from "../../surroundings.ts";
-import type { AddCommand } from "../add-command.ts";
-import { refuseInsideAgent } from "../agents/order-agent.ts";
+import { sentence } from "../../text/phrases.ts";
+import { type AddCommand, type Json, jsonOption, readDuration } from "../add-command.ts";
 
-interface DownOptions {
+interface DownOptions extends Json {
   readonly timeout: DurationMs;
-  readonly json?: true;
 }
 
 const afterword = `
@@ -25,6 +24,11 @@ the next login or boot; \`rouse service uninstall\` ends that.`;
 const lookEvery = 50;
 const sayAfter = 2000;
 
+const readTimeout = readDuration(
+  "a duration such as 30s or 5m, from 1s to 1h",
+  (duration) => duration >= seconds(1) && duration <= seconds(3600),
+);
+
 export const addDown: AddCommand = (program, here, finish) => {
   program
     .command("down")
@@ -34,7 +38,7 @@ export const addDown: AddCommand = (program, here, finish) => {
         .argParser(readTimeout)
         .default(seconds(30), "30s"),
     )
-    .option("--json", "print one JSON document")
+    .option(...jsonOption)
     .addHelpText("after", afterword)
     .action(async (options: DownOptions) => {
       refuseInsideAgent(here, "Rouse is stopped by its owner");
@@ -63,7 +67,10 @@ async function tellNotRunning(here: Surroundings, { json }: DownOptions, held: H
   here.print([[`No Rouse is running with the data folder ${here.home}.${killed}`]]);
 }
 
-/** A number alone may be somebody else's by now. Where the kernel does not tell when a process began, that it answers has to do. */
+/**
+ * A process number alone may be somebody else's by now. Where the kernel does not tell when a process began, an answer
+ * at the daemon's address has to do.
+ */
 async function refuseToGuess({ pid, startTicks, url }: DaemonFile): Promise<void> {
   if (startTicks !== null || (!isSupported() && (await answersAt(url)))) return;
   throw new Fault(
@@ -72,26 +79,24 @@ async function refuseToGuess({ pid, startTicks, url }: DaemonFile): Promise<void
   );
 }
 
-/** The service manager would otherwise not know that it was meant. Where it cannot be asked, SIGTERM ends the service just as well. */
+/**
+ * A service is stopped through systemd, which would otherwise take its end for a failure. Where systemd cannot be
+ * reached, SIGTERM ends the service just as well.
+ */
 async function stop(here: Surroundings, daemon: DaemonFile): Promise<"systemd" | "signal"> {
   if (daemon.startedBy === "service") {
     const { systemctl, unitName } = await import("../../systemd.ts");
     if (systemctl(["stop", unitName], here.environment).ok) return "systemd";
   }
-  endByPid(daemon);
-  return "signal";
-}
-
-function endByPid(daemon: DaemonFile): void {
-  // Looked at last: by now the number may be somebody else's.
-  if (!isRunning(daemon)) return;
   try {
-    process.kill(daemon.pid, "SIGTERM");
+    // This is looked at last: by now the number may be somebody else's.
+    if (isRunning(daemon)) process.kill(daemon.pid, "SIGTERM");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ESRCH") return;
-    throw new Fault("forbidden", `process ${daemon.pid} is not yours to stop (${code}); ask whoever started it`);
+    if (code !== "ESRCH")
+      throw new Fault("forbidden", `process ${daemon.pid} is not yours to stop (${code}); ask whoever started it`);
   }
+  return "signal";
 }
 
 async function awaitEnd(here: Surroundings, daemon: DaemonFile, timeout: DurationMs): Promise<boolean> {
@@ -111,13 +116,5 @@ async function awaitEnd(here: Surroundings, daemon: DaemonFile, timeout: Duratio
 const describeStubborn = ({ pid, log }: DaemonFile, timeout: DurationMs): string =>
   [
     `process ${pid} was told to stop, and is still there after ${describeDuration(timeout)}`,
-    `${log === null ? "Its log" : log} may say why. \`rouse down --timeout 5m\` waits longer; \`kill -9 ${pid}\` ends it at once: nothing that was acknowledged is lost`,
+    `${log ?? "Its log"} may say why. \`rouse down --timeout 5m\` waits longer; \`kill -9 ${pid}\` ends it at once: nothing that was acknowledged is lost`,
   ].join("\n");
-
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
-
-function readTimeout(text: string): DurationMs {
-  const duration = parseDuration(text);
-  if (duration !== null && duration >= seconds(1) && duration <= seconds(3600)) return duration;
-  throw new InvalidArgumentError("Expected a duration such as 30s or 5m, from 1s to 1h.");
-}

@@ -5,19 +5,17 @@ import { Fault } from "@rouse/contract";
 import { writeWhole } from "@rouse/holder";
 import type { Command } from "commander";
 import type { DaemonFile } from "../../../home/open-home.ts";
+import { refuseInsideAgent } from "../../caller.ts";
 import { choosePort, defaultPort } from "../../choose-port.ts";
 import { exit } from "../../exit-codes.ts";
 import { findRunning } from "../../find-daemon.ts";
-import { unitMark, writeUnit } from "../../service-unit.ts";
-import { awaitDaemon } from "../../start-detached.ts";
 import type { Surroundings } from "../../surroundings.ts";
-import { hasUserSystemd, lingers, systemctl, unitName } from "../../systemd.ts";
-import { drawFacts, type Fact } from "../../text/draw-facts.ts";
-import { wrapLine } from "../../text/fit-text.ts";
-import type { AddCommand } from "../add-command.ts";
-import { refuseInsideAgent } from "../agents/order-agent.ts";
+import { hasUserSystemd, lingers, systemctl, unitMark, unitName, writeUnit } from "../../systemd.ts";
+import { drawFacts, type Fact } from "../../text/draw-table.ts";
+import { wrapLine } from "../../text/styled-text.ts";
+import { type AddCommand, type Json, jsonOption, tell } from "../add-command.ts";
 import { addListenOptions, refuseHalfTls } from "./up.ts";
-import { type ListenWishes, wordsOf } from "./up-detached.ts";
+import { awaitDaemon, type ListenWishes, wordsOf } from "./up-detached.ts";
 
 const help = `
 The service is a unit of your own systemd, ~/.config/systemd/user/rouse.service:
@@ -29,15 +27,12 @@ export const addService: AddCommand = (program, here, finish) => {
     .command("service")
     .description("have Rouse started at login, by systemd")
     .addHelpText("after", help);
-  addInstall(service, here, finish);
-  addUninstall(service, here, finish);
-  addServiceStatus(service, here, finish);
+  for (const add of [addInstall, addUninstall, addServiceStatus]) add(service, here, finish);
 };
 
-interface InstallOptions extends ListenWishes {
+interface InstallOptions extends ListenWishes, Json {
   readonly print?: true;
   readonly force?: true;
-  readonly json?: true;
 }
 
 const addInstall: AddCommand = (service, here, finish) => {
@@ -45,7 +40,7 @@ const addInstall: AddCommand = (service, here, finish) => {
     .description("write the unit, enable it and start it")
     .option("--print", "print the unit and do nothing")
     .option("--force", "replace a unit that Rouse did not write")
-    .option("--json", "print one JSON document")
+    .option(...jsonOption)
     .action(async (options: InstallOptions, command: Command) => {
       refuseHalfTls(options, command);
       const plan = planService(here, options);
@@ -65,11 +60,11 @@ const addInstall: AddCommand = (service, here, finish) => {
 const npxAdvice =
   "the service runs a rouse that npx fetched, which npm may clear away; `npm install -g rouse` and install the service again";
 
-async function startService(here: Surroundings, file: string, { json }: InstallOptions): Promise<number> {
+async function startService(here: Surroundings, file: string, options: Json): Promise<number> {
   const { environment } = here;
   if (!hasUserSystemd(environment)) {
-    if (json) here.printJson({ file, started: false, because: "no-user-systemd", daemon: null });
-    else here.print(tellToType(file, here.width));
+    const document = { file, started: false, because: "no-user-systemd", daemon: null };
+    tell(here, options, document, () => tellToType(file, here.width));
     return exit.fine;
   }
   for (const words of [["daemon-reload"], ["enable", "--now", unitName]]) {
@@ -84,8 +79,7 @@ async function startService(here: Surroundings, file: string, { json }: InstallO
     );
     return exit.noDaemon;
   }
-  if (json) here.printJson({ file, started: true, daemon });
-  else here.print(tellInstalled(file, daemon, here.width));
+  tell(here, options, { file, started: true, daemon }, () => tellInstalled(file, daemon, here.width));
   return exit.fine;
 }
 
@@ -137,53 +131,36 @@ const addUninstall: AddCommand = (service, here) => {
     });
 };
 
-const statusHelp = "\nIt ends with 0 when the service runs, otherwise with 3.";
-
 const addServiceStatus: AddCommand = (service, here, finish) => {
   service
     .command("status")
     .description("is it installed, enabled, running?")
-    .option("--json", "print one JSON document")
-    .addHelpText("after", statusHelp)
-    .action(({ json }: { json?: true }) => {
-      const file = unitFile(here);
-      const text = readUnit(file);
+    .option(...jsonOption)
+    .addHelpText("after", "\nIt ends with 0 when the service runs, otherwise with 3.")
+    .action((options: Json) => {
       const reachable = hasUserSystemd(here.environment);
-      const ask = (word: string): string =>
-        reachable ? systemctl([word, unitName], here.environment).said : "unknown";
-      const state = {
-        file,
-        installed: text !== null,
-        ours: text?.startsWith(unitMark) ?? false,
-        enabled: ask("is-enabled"),
-        active: ask("is-active"),
-        lingers: lingers(),
-      };
-      if (json) here.printJson(state);
-      else here.print(drawFacts(tellState(state, reachable), here.width));
+      const state = stateOf(here, reachable);
+      tell(here, options, state, () => drawFacts(tellState(state, reachable), here.width));
       finish(state.active === "active" ? exit.fine : exit.noDaemon);
     });
 };
 
-interface ServiceState {
-  readonly file: string;
-  readonly installed: boolean;
-  readonly ours: boolean;
-  readonly enabled: string;
-  readonly active: string;
-  readonly lingers: boolean;
+function stateOf(here: Surroundings, reachable: boolean) {
+  const file = unitFile(here);
+  const text = readUnit(file);
+  const ours = text?.startsWith(unitMark) ?? false;
+  const ask = (word: string): string => (reachable ? systemctl([word, unitName], here.environment).said : "unknown");
+  const [enabled, active] = [ask("is-enabled"), ask("is-active")];
+  return { file, installed: text !== null, ours, enabled, active, lingers: lingers() };
 }
 
-function tellState({ file, installed, ours, enabled, active, lingers }: ServiceState, reachable: boolean): Fact[] {
+function tellState(state: ReturnType<typeof stateOf>, reachable: boolean): (Fact | null)[] {
+  const { file, installed, ours, enabled, active, lingers } = state;
   if (!installed) return [["unit", ["not installed; `rouse service install` does it"]]];
   return [
     ["unit", [ours ? file : `${file}, not written by Rouse`]],
-    ...(reachable
-      ? ([
-          ["at login", [enabled]],
-          ["now", [active]],
-        ] as Fact[])
-      : [["systemd", ["cannot be reached from here"]] as Fact]),
+    reachable ? ["at login", [enabled]] : null,
+    reachable ? ["now", [active]] : ["systemd", ["cannot be reached from here"]],
     ["without login", [lingers ? "yes (lingers)" : "no; `loginctl enable-linger` changes that"]],
     ["log", ["journalctl --user -u rouse"]],
   ];
@@ -205,13 +182,10 @@ function refuseForeign(here: Surroundings, { force }: { readonly force?: true })
   const file = unitFile(here);
   const text = readUnit(file);
   if (force || text === null || text.startsWith(unitMark)) return;
-  throw new Fault(
-    "name-taken",
-    `${file} was not written by Rouse, and is left as it is; --force goes ahead all the same`,
-  );
+  throw new Fault("name-taken", `${file} was not written by Rouse, and is left as it is; --force goes ahead anyway`);
 }
 
-/** Two cannot have the same data, so the service would not come up. */
+/** Two daemons cannot share a data folder, so the service would not come up. */
 async function refuseBesideAnother({ home }: Surroundings): Promise<void> {
   const running = await findRunning(home);
   if (running === null || running.startedBy === "service") return;
@@ -221,11 +195,10 @@ async function refuseBesideAnother({ home }: Surroundings): Promise<void> {
   );
 }
 
-/** Whole paths: a service begins in another folder, and with another environment. */
+/** The unit has whole paths: a service begins in another folder, and with another environment. */
 function planService(here: Surroundings, options: ListenWishes) {
   const { environment, workingFolder } = here;
-  const whole = (file: string | undefined): string | undefined =>
-    file === undefined ? undefined : resolve(workingFolder, file);
+  const whole = (file?: string): string | undefined => (file === undefined ? file : resolve(workingFolder, file));
   const port = choosePort(options.port, environment);
   return {
     node: process.execPath,

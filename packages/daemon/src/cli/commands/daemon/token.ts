@@ -1,4 +1,14 @@
-import { AgentId, type EpochMs, Fault, Id, longestPromiseSeconds, parseDuration } from "@rouse/contract";
+import {
+  AgentId,
+  type DurationMs,
+  days,
+  type EpochMs,
+  Fault,
+  Id,
+  longestPromiseSeconds,
+  minutes,
+  seconds,
+} from "@rouse/contract";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import {
   type IssuedToken,
@@ -10,12 +20,13 @@ import {
   tokenRoles,
 } from "../../../home/issued-tokens.ts";
 import { openHome, rotateToken } from "../../../home/open-home.ts";
+import { refuseInsideAgent } from "../../caller.ts";
 import { findRunning } from "../../find-daemon.ts";
-import { type Column, drawTable } from "../../text/draw-table.ts";
+import type { Surroundings } from "../../surroundings.ts";
+import { drawList, type ListColumn, none } from "../../text/draw-table.ts";
 import { type Line, type Span, styled } from "../../text/styled-text.ts";
 import { inTime, stamp } from "../../text/tell-time.ts";
-import type { AddCommand } from "../add-command.ts";
-import { refuseInsideAgent } from "../agents/order-agent.ts";
+import { type AddCommand, type Json, jsonOption, readDuration, tell } from "../add-command.ts";
 
 const help = `
 What each role may do:
@@ -45,19 +56,14 @@ export const addToken: AddCommand = (program, here, finish) => {
     .command("token")
     .description("tokens for others: orchestrators, viewers, agents; or a new one for yourself")
     .addHelpText("after", help);
-  addCreate(token, here, finish);
-  addPing(token, here, finish);
-  addList(token, here, finish);
-  addRevoke(token, here, finish);
-  addRotate(token, here, finish);
+  for (const add of [addCreate, addPing, addList, addRevoke, addRotate]) add(token, here, finish);
 };
 
 interface CreateOptions {
   readonly role: TokenRole;
   readonly name: string;
   readonly agent?: string;
-  readonly expires?: number;
-  readonly json?: true;
+  readonly expires?: DurationMs;
 }
 
 const createHelp = `
@@ -81,20 +87,24 @@ const addCreate: AddCommand = (token, here) => {
       refuseInsideAgent(here, forOwner);
       if (isForAgent(role) && agent === undefined) command.error(`error: --role ${role} needs --agent ID`);
       if (!isForAgent(role) && agent !== undefined) command.error("error: --agent goes with --role agent or ping only");
-      const now = here.now();
-      const expiresAt: EpochMs | null = expires === undefined ? null : now + expires;
-      const { folder } = openHome(here.home);
-      here.printText(`${issueToken(folder, { name, role, agentId: agent ?? null, expiresAt }, now)}\n`);
+      here.printText(`${issue(here, { name, role, agentId: agent ?? null }, expires)}\n`);
     });
 };
 
-interface PingOptions {
+type Wanted = Omit<Parameters<typeof issueToken>[1], "expiresAt">;
+
+function issue(here: Surroundings, wanted: Wanted, expires: DurationMs | undefined): string {
+  const now = here.now();
+  const expiresAt = expires === undefined ? null : now + expires;
+  return issueToken(openHome(here.home).folder, { ...wanted, expiresAt }, now);
+}
+
+interface PingOptions extends Json {
   readonly name?: string;
-  readonly every?: number;
-  readonly grace?: number;
-  readonly expires?: number;
+  readonly every?: DurationMs;
+  readonly grace?: DurationMs;
+  readonly expires?: DurationMs;
   readonly url?: string;
-  readonly json?: true;
 }
 
 const pingHelp = `
@@ -121,7 +131,7 @@ const addPing: AddCommand = (token, here) => {
     .option("--name <name>", "how it is revoked (default: ping-AGENT)", readName)
     .option("--expires <time>", "good for so long only: 12h, 30d (default: until revoked)", readExpiry)
     .option("--url <address>", "where Rouse is reached from there (default: where it listens)", readAddress)
-    .option("--json", "print one JSON document")
+    .option(...jsonOption)
     .addHelpText("after", pingHelp)
     .action(async (agentId: string, options: PingOptions, command: Command) => {
       const { name = `ping-${agentId}`, every, grace, expires, url, json } = options;
@@ -133,12 +143,9 @@ const addPing: AddCommand = (token, here) => {
           "daemon-unreachable",
           "no Rouse is running; start it with `rouse up`, or say --url where it will be",
         );
-      const now = here.now();
-      const expiresAt: EpochMs | null = expires === undefined ? null : now + expires;
-      const { folder } = openHome(here.home);
-      const rhythm = every === undefined ? undefined : { seconds: every, graceSeconds: grace ?? 300 };
-      const wanted = { name: readName(name), role: "ping", agentId, every: rhythm, expiresAt } as const;
-      const secret = issueToken(folder, wanted, now);
+      const rhythm =
+        every === undefined ? undefined : { seconds: every / 1000, graceSeconds: (grace ?? minutes(5)) / 1000 };
+      const secret = issue(here, { name: readName(name), role: "ping", agentId, every: rhythm }, expires);
       const address = `${base.replace(/\/+$/, "")}/ping/${encodeURIComponent(agentId)}/${encodeURIComponent(secret)}`;
       if (json) here.printJson({ agentId, name, url: address });
       else here.printText(`${address}\n`);
@@ -149,18 +156,17 @@ const addList: AddCommand = (token, here) => {
   token
     .command("list")
     .description("names, roles and when they expire; never the tokens themselves")
-    .option("--json", "print one JSON document")
-    .action(({ json }: { json?: true }) => {
+    .option(...jsonOption)
+    .action((options: Json) => {
       const tokens = listTokens(here.home).map(({ hash: _, ...shown }) => shown);
-      if (json) here.printJson({ tokens });
-      else here.print(showTokens(tokens, here.now(), here.width));
+      tell(here, options, { tokens }, () => showTokens(tokens, here.now(), here.width));
     });
 };
 
 const addRevoke: AddCommand = (token, here) => {
   token
     .command("revoke")
-    .description("a token of that name is refused from now on")
+    .description("refuse the token of that name from now on")
     .argument("<name>", "as `rouse token list` shows it")
     .action((name: string) => {
       refuseInsideAgent(here, forOwner);
@@ -191,63 +197,49 @@ const addRotate: AddCommand = (token, here) => {
     });
 };
 
-function readName(text: string): string {
-  const parsed = Id.safeParse(text);
-  if (parsed.success) return text;
-  throw new InvalidArgumentError(parsed.error.issues[0]?.message ?? "");
-}
-
-function readAgent(text: string): string {
-  const parsed = AgentId.safeParse(text);
-  if (parsed.success) return text;
-  throw new InvalidArgumentError(parsed.error.issues[0]?.message ?? "");
-}
+const readBy =
+  (schema: typeof Id | typeof AgentId) =>
+  (text: string): string => {
+    const parsed = schema.safeParse(text);
+    if (parsed.success) return text;
+    throw new InvalidArgumentError(parsed.error.issues[0]?.message ?? "");
+  };
+const readName = readBy(Id);
+const readAgent = readBy(AgentId);
 
 function readAddress(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).search === "") return text;
   throw new InvalidArgumentError("Expected an address such as https://rouse.example.org:8443.");
 }
 
-const longest = 10 * 365 * 86_400_000;
+const readExpiry = readDuration(
+  "a time such as 12h or 30d, at most 3650d",
+  (duration) => duration > 0 && duration <= days(3650),
+);
 
-function readExpiry(text: string): number {
-  const duration = parseDuration(text);
-  if (duration !== null && duration > 0 && duration <= longest) return duration;
-  throw new InvalidArgumentError("Expected a time such as 12h or 30d, at most 3650d.");
-}
+const readGrace = readDuration(
+  "a time such as 5m, 1h or 1d, at most 30d",
+  (duration) => duration <= seconds(longestPromiseSeconds),
+);
 
-/** In seconds. */
-function readEvery(text: string): number {
+function readEvery(text: string): DurationMs {
   const every = readGrace(text);
-  if (every >= 1) return every;
+  if (every >= seconds(1)) return every;
   throw new InvalidArgumentError("Expected a time such as 5m, 1h or 1d, at least 1s.");
 }
 
-/** In seconds. */
-function readGrace(text: string): number {
-  const duration = parseDuration(text);
-  if (duration !== null && duration >= 0 && duration <= longestPromiseSeconds * 1000) return duration / 1000;
-  throw new InvalidArgumentError("Expected a time such as 5m, 1h or 1d, at most 30d.");
-}
+type Shown = Omit<IssuedToken, "hash">;
 
-const columns: readonly Column[] = [
-  { title: "NAME", least: 8 },
-  { title: "ROLE" },
-  { title: "AGENT", least: 6 },
-  { title: "CREATED" },
-  { title: "EXPIRES" },
-];
-
-export function showTokens(tokens: readonly Omit<IssuedToken, "hash">[], now: EpochMs, width: number): Line[] {
+function showTokens(tokens: readonly Shown[], now: EpochMs, width: number): Line[] {
   if (tokens.length === 0) return [["No tokens were issued; `rouse token create` makes one."]];
-  const rows = tokens.map(({ name, role, agentId, createdAt, expiresAt }) => [
-    name,
-    role,
-    agentId ?? styled("dim", "–"),
-    stamp(createdAt),
-    whenOver(expiresAt, now),
-  ]);
-  return drawTable(columns, rows, width);
+  const columns: ListColumn<Shown>[] = [
+    ["NAME", ({ name }) => name, { least: 8 }],
+    ["ROLE", ({ role }) => role],
+    ["AGENT", ({ agentId }) => agentId ?? none, { least: 6 }],
+    ["CREATED", ({ createdAt }) => stamp(createdAt)],
+    ["EXPIRES", ({ expiresAt }) => whenOver(expiresAt, now)],
+  ];
+  return drawList(tokens, columns, width);
 }
 
 function whenOver(expiresAt: string | null, now: EpochMs): string | Span {

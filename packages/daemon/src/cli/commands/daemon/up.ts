@@ -5,8 +5,7 @@ import type { DaemonOptions } from "../../../run-daemon.ts";
 import { choosePort, defaultPort } from "../../choose-port.ts";
 import { findRunning } from "../../find-daemon.ts";
 import type { Surroundings } from "../../surroundings.ts";
-import type { AddCommand } from "../add-command.ts";
-import { readWhole } from "../read-whole.ts";
+import { type AddCommand, readWhole } from "../add-command.ts";
 import type { ListenWishes, UpOptions } from "./up-detached.ts";
 
 /** Runs the daemon until it is told to stop. */
@@ -16,6 +15,8 @@ const defaultHost = "127.0.0.1";
 const megabyte = 1_000_000;
 const defaultLogSize = 10 * megabyte;
 const defaultLogKeep = 5;
+
+const portHelp = `on which port to listen; 0 for any (default: $ROUSE_PORT or ${defaultPort})`;
 
 const afterword = `
 Data, token and config.yaml are kept in $ROUSE_HOME (~/.rouse). Beyond this
@@ -33,14 +34,8 @@ export const addUp =
       program.command("up").description("start watching, in the foreground or with -d in the background"),
     )
       .option("-d, --detach", "in the background; comes back when it is live")
-      .addOption(
-        new Option("--log-max-size <size>", "with -d: begin a new log at this size (default: 10MB)").argParser(
-          readSize,
-        ),
-      )
-      .addOption(
-        new Option("--log-keep <n>", "with -d: how many older logs to keep (default: 5)").argParser(readWhole(1, 100)),
-      )
+      .option("--log-max-size <size>", "with -d: begin a new log at this size (default: 10MB)", readSize)
+      .option("--log-keep <n>", "with -d: how many older logs to keep (default: 5)", readWhole(1, 100))
       .option("--json", "with -d: print one JSON document")
       .addOption(
         new Option("--started-by <whom>")
@@ -60,14 +55,10 @@ export const addUp =
       });
   };
 
-/** Where and with what a daemon listens: the same for `up` and for the service. */
+/** Adds the options about listening, which `up` and the service share. */
 export const addListenOptions = (command: Command): Command =>
   command
-    .addOption(
-      new Option("--port <n>", `on which port to listen; 0 for any (default: $ROUSE_PORT or ${defaultPort})`).argParser(
-        readWhole(0, 65_535),
-      ),
-    )
+    .option("--port <n>", portHelp, readWhole(0, 65_535))
     .option("--host <address>", `on which address (default: ${defaultHost})`)
     .option("--config <file>", "instead of config.yaml in $ROUSE_HOME")
     .option("--tls-cert <file>", "certificate, PEM")
@@ -95,13 +86,13 @@ async function upHere(here: Surroundings, up: Up, options: UpOptions, finish: (c
     if (!(error instanceof Fault && error.code === "daemon-running")) throw error;
     const told = await nameTheOther(here.home, error);
     if (startedBy !== "detached") throw told;
-    const { anotherHasTheFolder } = await import("../../start-detached.ts");
+    const { anotherHasTheFolder } = await import("./up-detached.ts");
     here.warn(told.message);
     finish(anotherHasTheFolder);
   }
 }
 
-/** The lock says that somebody has the folder, its file says who. */
+/** Names the other daemon: the lock shows only that the folder is taken, daemon.json by whom. */
 async function nameTheOther(home: string, fault: Fault): Promise<Fault> {
   const other = await findRunning(home).catch(() => null);
   if (other === null) return fault;
@@ -115,7 +106,7 @@ async function nameTheOther(home: string, fault: Fault): Promise<Fault> {
 const smallestLog = 1000;
 
 /** "10MB", "500kB", "1 GB": powers of ten, as disks are sold. */
-export function readSize(text: string): number {
+function readSize(text: string): number {
   const [, amount = "", unit = ""] = /^(\d{1,9})\s*([kMG]?)B?$/i.exec(text) ?? [];
   const power = { "": 1, k: 1000, m: megabyte, g: 1000 * megabyte }[unit.toLowerCase()] ?? Number.NaN;
   const size = amount === "" ? Number.NaN : Number(amount) * power;

@@ -1,26 +1,33 @@
+import { closeSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { verifyAudit } from "../../../audit/verify-audit.ts";
-import { askForLines, askForTrail, linesPerPage } from "../../ask-audit.ts";
-import { printTrail, readText, readTrail, writeTrail } from "../../audit-file.ts";
+import {
+  askForLines,
+  askForTrail,
+  gatherTrail,
+  linesPerPage,
+  noAuditHands,
+  type OpenAuditHands,
+  printTrail,
+  readAnchors,
+  readText,
+  readTrail,
+} from "../../audit-trail.ts";
 import { exit } from "../../exit-codes.ts";
-import { gatherTrail, noAuditHands, type OpenAuditHands, readAnchors } from "../../gather-trail.ts";
 import { fingerprintOf, showLines, showVerdict } from "../../show/audit.ts";
-import type { AddCommand } from "../add-command.ts";
-import { readWhole } from "../read-whole.ts";
+import { cannotWrite, openPrivateFile } from "../../surroundings.ts";
+import { type AddCommand, given, type Json, jsonOption, readWhole, tell } from "../add-command.ts";
 
 export const addAudit =
   (openHands: OpenAuditHands = noAuditHands): AddCommand =>
   (program, here, finish) => {
     const audit = program.command("audit").description("every intervention, refusal and manual action, and who did it");
-    addList(audit, here, finish);
-    addVerify(openHands)(audit, here, finish);
-    addExport(audit, here, finish);
+    for (const add of [addList, addVerify(openHands), addExport]) add(audit, here, finish);
   };
 
-interface ListOptions {
+interface ListOptions extends Json {
   readonly agent?: string;
   readonly limit?: number;
-  readonly json?: true;
 }
 
 const addList: AddCommand = (audit, here) => {
@@ -30,21 +37,16 @@ const addList: AddCommand = (audit, here) => {
     .option("--agent <id>", "only lines about this agent")
     .option("--limit <n>", "at most so many (default: 100)", readWhole(1, linesPerPage))
     .option("--json", "print one JSON document, evidence included")
-    .action(async ({ agent, limit, json }: ListOptions) => {
-      const entries = await askForLines(here, {
-        ...(agent === undefined ? {} : { agentId: agent }),
-        ...(limit === undefined ? {} : { limit }),
-      });
-      if (json) here.printJson({ entries });
-      else here.print(showLines(entries, agent, here.width));
+    .action(async ({ agent, limit, ...options }: ListOptions) => {
+      const entries = await askForLines(here, given({ agentId: agent, limit }));
+      tell(here, options, { entries }, () => showLines(entries, agent, here.width));
     });
 };
 
-interface VerifyOptions {
+interface VerifyOptions extends Json {
   readonly file?: string;
   readonly key?: string;
   readonly anchor?: readonly string[];
-  readonly json?: true;
 }
 
 const verifyHelp = `
@@ -62,20 +64,21 @@ const addVerify =
   (audit, here, finish) => {
     audit
       .command("verify")
-      .description("whether the trail is as it was written, and what that cannot show")
+      .description("check that the trail is as it was written, and say what that cannot show")
       .option("--file <export>", "an exported file instead of the trail in ROUSE_HOME")
       .option("--key <file>", "trust this public key only (audit-key.pub.pem)")
       .option("--anchor <place>", "compare with the seals kept there, too", collect)
-      .option("--json", "print one JSON document")
+      .option(...jsonOption)
       .addHelpText("after", verifyHelp)
-      .action(async ({ file, key, anchor: given = [], json }: VerifyOptions) => {
+      .action(async ({ file, key, anchor: named = [], ...options }: VerifyOptions) => {
         const inFolder = (name: string) => resolve(here.workingFolder, name);
         const trail = file === undefined ? await gatherTrail(here, openHands) : readTrail(inFolder(file));
         const publicKey = key === undefined ? trail.publicKey : readText(inFolder(key));
-        const anchors = await readAnchors(here, { configured: trail.anchors, given }, openHands);
+        const anchors = await readAnchors(here, trail.anchors, named, openHands);
         const verdict = verifyAudit(trail.lines, publicKey, trail, anchors);
-        if (json) here.printJson({ ...verdict, key: fingerprintOf(publicKey) });
-        else here.print(showVerdict(verdict, publicKey, here.width));
+        tell(here, options, { ...verdict, key: fingerprintOf(publicKey) }, () =>
+          showVerdict(verdict, publicKey, here.width),
+        );
         finish(verdict.sound ? exit.fine : exit.wrong);
       });
   };
@@ -93,7 +96,15 @@ const addExport: AddCommand = (audit, here) => {
     .option("--force", "overwrite the file")
     .action(async ({ output, force }: ExportOptions) => {
       const text = printTrail(await askForTrail(here));
-      if (output === undefined) here.printText(text);
-      else writeTrail(resolve(here.workingFolder, output), text, force === true);
+      if (output === undefined) return here.printText(text);
+      const path = resolve(here.workingFolder, output);
+      const file = openPrivateFile(path, force === true);
+      try {
+        writeFileSync(file, text);
+      } catch (error) {
+        throw cannotWrite(path, error);
+      } finally {
+        closeSync(file);
+      }
     });
 };

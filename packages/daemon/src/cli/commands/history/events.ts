@@ -5,9 +5,8 @@ import { interrupted } from "../../exit-codes.ts";
 import { connect } from "../../find-daemon.ts";
 import { showEvent } from "../../show/describe-event.ts";
 import type { Surroundings } from "../../surroundings.ts";
-import { wrapLine } from "../../text/fit-text.ts";
-import type { AddCommand } from "../add-command.ts";
-import { readWhole } from "../read-whole.ts";
+import { wrapLine } from "../../text/styled-text.ts";
+import { type AddCommand, given, readWhole } from "../add-command.ts";
 
 interface EventsOptions {
   readonly follow?: true;
@@ -19,7 +18,7 @@ interface EventsOptions {
   readonly json?: true;
 }
 
-/** Like `tail -f`: some of the past, so that the reader knows where the present begins. */
+/** How many past events are shown first, as `tail -f` does. */
 const shownBeforeFollowing = 10;
 
 export const addEvents: AddCommand = (program, here) => {
@@ -48,11 +47,11 @@ export const addEvents: AddCommand = (program, here) => {
     });
 };
 
-/** Nothing happened to somebody that nobody ever heard of: that is a slip. Who was removed is still known by what happened to it. */
+/** Refuses the name of an agent that was never known. A removed agent is still known by its events. */
 async function refuseUnknown(rouse: RouseClient, agentId: string): Promise<void> {
   if (agentId === fleetId || (await rouse.events({ agentId, limit: 1 })).length > 0) return;
   await rouse.getAgentHealth(agentId).catch((error: unknown) => {
-    // Whoever may not ask for it may still be told that there are no events.
+    // A token that may not ask for the agent is still told that there are no events.
     if (error instanceof Fault && error.code === "agent-unknown") throw error;
   });
 }
@@ -68,9 +67,9 @@ async function follow(here: Surroundings, rouse: RouseClient, options: EventsOpt
   let interruption = false;
   const stream = rouse.streamEvents({
     ...filter,
-    ...(after === undefined ? {} : { after }),
+    ...given({ after }),
     onInterrupted() {
-      // Said once, not at every attempt.
+      // This is said once, not at every attempt.
       if (!interruption) here.warn("the connection to Rouse was lost; trying again");
       interruption = true;
     },
@@ -85,20 +84,14 @@ const countOf = ({ tail, limit }: EventsOptions): number | undefined => tail ?? 
 
 async function readPast(rouse: RouseClient, filter: EventFilter, count: number | undefined) {
   if (count === 0) return [];
-  return rouse.events({ ...filter, ...(count === undefined ? {} : { limit: count }) });
+  return rouse.events({ ...filter, ...given({ limit: count }) });
 }
 
 function show(here: Surroundings, event: StreamedEvent): void {
   here.print(wrapLine(showEvent(event), here.width, 4));
 }
 
-function filterOf({ agent, types, after }: EventsOptions): EventFilter {
-  return {
-    ...(agent === undefined ? {} : { agentId: agent }),
-    ...(types === undefined ? {} : { types }),
-    ...(after === undefined ? {} : { after }),
-  };
-}
+const filterOf = ({ agent, types, after }: EventsOptions): EventFilter => given({ agentId: agent, types, after });
 
 function readTypes(text: string): EventType[] {
   const types = text.split(",").map((type) => type.trim().toUpperCase());
@@ -109,16 +102,6 @@ function readTypes(text: string): EventType[] {
 
 function listTypes(): string {
   const width = Math.max(...eventTypes.map((type) => type.length)) + 2;
-  const rows = Array.from({ length: Math.ceil(eventTypes.length / 2) }, (_, row) =>
-    eventTypes.slice(2 * row, 2 * row + 2),
-  );
-  return rows
-    .map(
-      (row) =>
-        `  ${row
-          .map((type) => type.padEnd(width))
-          .join("")
-          .trimEnd()}`,
-    )
-    .join("\n");
+  const cells = eventTypes.map((type, index) => (index % 2 === 0 ? `\n  ${type.padEnd(width)}` : type));
+  return cells.join("").replace(/ +$/gm, "").slice(1);
 }

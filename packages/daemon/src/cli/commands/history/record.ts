@@ -1,11 +1,11 @@
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, writeSync } from "node:fs";
 import { resolve } from "node:path";
 import { type EpochMs, Fault, type KeptStep } from "@rouse/contract";
-import type { RouseClient } from "@rouse/sdk";
+import type { RouseClient, StepPage } from "@rouse/sdk";
 import { interrupted } from "../../exit-codes.ts";
 import { connect } from "../../find-daemon.ts";
-import { type Surroundings, writeJson } from "../../surroundings.ts";
-import type { AddCommand } from "../add-command.ts";
+import { openPrivateFile, type Surroundings, writeJson } from "../../surroundings.ts";
+import { type AddCommand, given } from "../add-command.ts";
 
 interface RecordOptions {
   readonly out?: string;
@@ -48,20 +48,17 @@ export const addRecord: AddCommand = (program, here) => {
 
 interface Told {
   readonly steps: readonly KeptStep[];
-  /** Where it ends, to go on from there. */
+  /** The place of the last step, to go on from there. */
   readonly last: string | null;
 }
 
-/** Everything after a place, or everything there is. It is kept in the order it came and found from its end. */
+/** Reads everything after a place, or everything there is. Steps are stored oldest first and paged from the newest. */
 async function readSince(rouse: RouseClient, agentId: string, after: string | null): Promise<Told> {
   const pages: (readonly KeptStep[])[] = [];
   let last: string | null = null;
   for (let cursor: string | null = null, isMore = true; isMore; ) {
-    const page = await rouse.steps(agentId, {
-      limit: eventsPerPage,
-      ...(after === null ? {} : { after }),
-      ...(cursor === null ? {} : { cursor }),
-    });
+    const place = given({ after: after ?? undefined, cursor: cursor ?? undefined });
+    const page: StepPage = await rouse.steps(agentId, { limit: eventsPerPage, ...place });
     pages.unshift(page.steps);
     last ??= page.last;
     cursor = page.next;
@@ -89,14 +86,14 @@ async function follow(
       lost = false;
     } catch (error) {
       if (!(error instanceof Fault && error.retryable)) throw error;
-      // Said once, not at every attempt.
+      // This is said once, not at every attempt.
       if (!lost) here.warn("the connection to Rouse was lost; trying again");
       lost = true;
     }
   }
 }
 
-/** Counts time from the first event of each run that it is given. Returns how many had a text. */
+/** Writes steps with their time since the first step of their run. Returns how many of them had a text. */
 function createRecorder(withText: boolean, write: (line: object) => void): (steps: readonly KeptStep[]) => number {
   const began = new Map<string, EpochMs>();
   return (steps) => {
@@ -105,7 +102,7 @@ function createRecorder(withText: boolean, write: (line: object) => void): (step
       const time = Date.parse(receivedAt);
       const since = began.get(trace) ?? time;
       began.set(trace, since);
-      const content = { ...(args === undefined ? {} : { args }), ...(text === undefined ? {} : { text }) };
+      const content = given({ args, text });
       if (Object.keys(content).length > 0) texts += 1;
       write({ trace, at: Math.max(0, time - since) / 1000, ...event, ...(withText ? content : {}) });
     }
@@ -115,20 +112,9 @@ function createRecorder(withText: boolean, write: (line: object) => void): (step
 
 function openOutput(here: Surroundings, { out, force }: RecordOptions) {
   if (out === undefined) return { write: (line: object) => here.printJsonLine(line), close: () => {} };
-  const file = openFile(resolve(here.workingFolder, out), force === true);
+  const file = openPrivateFile(resolve(here.workingFolder, out), force === true);
   return {
     write: (line: object) => void writeSync(file, `${writeJson(line, 0)}\n`),
     close: () => closeSync(file),
   };
-}
-
-/** What an agent did is nobody else's business: only its owner may read the file. */
-function openFile(path: string, overwrites: boolean): number {
-  try {
-    return openSync(path, overwrites ? "w" : "wx", 0o600);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const why = code === "EEXIST" ? "it exists; --force overwrites it" : `it cannot be written (${code})`;
-    throw new Fault("bad-request", `${path}: ${why}`, { cause: error });
-  }
 }

@@ -21,10 +21,15 @@ import {
   sumUp,
 } from "../../show/replay.ts";
 import type { Surroundings } from "../../surroundings.ts";
+import { given, type Json } from "../add-command.ts";
 
-export interface ReplayRequest extends PrintOptions {
+interface PrintOptions extends Json {
+  readonly all?: true;
+}
+
+interface ReplayRequest extends PrintOptions {
   readonly files: readonly string[];
-  /** One to judge by, or two to compare; `undefined` is the user's own configuration. */
+  /** One policy to judge by, or two to compare; `undefined` is the user's own configuration. */
   readonly policies: readonly (string | undefined)[];
   readonly labels?: string;
   readonly report?: string;
@@ -58,17 +63,12 @@ export async function runReplay(here: Surroundings, request: ReplayRequest): Pro
   return problems.faults() > 0 ? exit.usage : exit.fine;
 }
 
-interface Input {
-  readonly recordings: readonly Recording[];
-  readonly labels: ReadonlyMap<string, Label> | null;
-}
-
-async function findInput(here: Surroundings, { files, labels }: ReplayRequest, problems: Problems): Promise<Input> {
+async function findInput(here: Surroundings, { files, labels }: ReplayRequest, problems: Problems) {
   const find = (names: readonly string[]) => findRecordings(names, here.workingFolder, process.stdin, problems);
   if (labels === undefined) return { recordings: find(files), labels: null };
   const [labelled] = find([labels]);
   return {
-    // Whoever names *.jsonl names the labels as well.
+    // A pattern such as *.jsonl names the file with the labels as well.
     recordings: find(files).filter(({ identity }) => identity !== labelled?.identity),
     labels: labelled === undefined ? new Map() : await readLabels(labelled, problems),
   };
@@ -92,14 +92,9 @@ function save(here: Surroundings, file: string, page: string): boolean {
 
 type Labels = ReadonlyMap<string, Label> | null;
 
-export interface PrintOptions {
-  readonly all?: true;
-  readonly json?: true;
-}
+const firstOf = (runs: readonly JudgedRun[]): Replayed[] => runs.flatMap(({ judged }) => judged.slice(0, 1));
 
-export const firstOf = (runs: readonly JudgedRun[]): Replayed[] => runs.flatMap(({ judged }) => judged.slice(0, 1));
-
-export function showOutcome(
+function showOutcome(
   here: Surroundings,
   runs: readonly JudgedRun[],
   labels: Labels,
@@ -112,12 +107,15 @@ export function showOutcome(
     if (accuracy !== null) here.print(showAccuracy(accuracy, here.width));
     return;
   }
-  for (const run of judged) here.printJsonLine({ ...documentOf(run), ...labelOf(run, labels) });
+  for (const run of judged) {
+    const { trace, events } = run;
+    here.printJsonLine({ trace, ...sideOf(run), events, ...labelOf(run, labels) });
+  }
   if (accuracy !== null) here.printJsonLine({ summary: { ...summariseRuns(judged), accuracy } });
   here.warn(sumUp(judged));
 }
 
-export function showCompared(
+function showCompared(
   here: Surroundings,
   runs: readonly JudgedRun[],
   labels: Labels,
@@ -131,11 +129,8 @@ export function showCompared(
   if (json) {
     for (const { trace, a, b, differs } of compared)
       if (all || differs.length > 0) here.printJsonLine({ trace, differs, a: sideOf(a), b: sideOf(b) });
-    const [a, b] = accuracy ?? [];
-    here.printJsonLine({
-      summary: { policies: names, ...summary, ...(accuracy === null ? {} : { accuracy: { a, b } }) },
-    });
-    return;
+    const measured = accuracy === null ? undefined : { a: accuracy[0], b: accuracy[1] };
+    return here.printJsonLine({ summary: { policies: names, ...summary, ...given({ accuracy: measured }) } });
   }
   here.print([
     ...showComparison(compared, all === true, here.width),
@@ -148,24 +143,11 @@ export function showCompared(
   ]);
 }
 
-function documentOf({ trace, ...run }: Replayed) {
-  return { trace, ...sideOf({ trace, ...run }), events: run.events };
-}
-
 function sideOf({ verdict, index, because, alerts, terminations }: Replayed) {
-  return {
-    verdict,
-    index,
-    because: because.map(({ kind, level, text, confidence, evidence }) => ({
-      kind,
-      level,
-      text,
-      confidence,
-      evidence,
-    })),
-    alerts,
-    terminations,
-  };
+  const findings = because.map(({ kind, level, text, confidence, evidence }) => {
+    return { kind, level, text, confidence, evidence };
+  });
+  return { verdict, index, because: findings, alerts, terminations };
 }
 
 function labelOf({ trace }: Replayed, labels: Labels) {

@@ -173,7 +173,7 @@ describe("rouse tasks", () => {
     expect(JSON.parse((await rouse("claim", "--next", "--agent", "w", "--json")).out)).toMatchObject({ taskId: "a" });
   });
 
-  it("says that a claim is still meant, which is no work", async () => {
+  it("keeps a claim alive, which does not count as progress", async () => {
     await rouse("add", "a");
     await rouse("claim", "a", "--agent", "w");
     world.pass(minutes(5));

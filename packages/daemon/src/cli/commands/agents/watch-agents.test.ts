@@ -1,6 +1,6 @@
 import headless from "@xterm/headless";
 import { expect, it } from "vitest";
-import { fit, holdScreen } from "./hold-screen.ts";
+import { fit, holdScreen } from "./watch-agents.ts";
 
 it("a picture is written only when it has changed, over the one before, and the terminal is given back once", () => {
   const written: string[] = [];

@@ -1,7 +1,7 @@
 import type { ActivityReport, LimitReport } from "@rouse/contract";
 import { expect, it } from "vitest";
 import { stamp } from "../text/tell-time.ts";
-import { describeActivity, describeLimit } from "./describe-activity.ts";
+import { describeActivity, describeLimit } from "./agents.ts";
 
 const until = "2026-11-16T15:00:00.000Z";
 const waiting = { kind: "WAITING", since: "2026-11-16T14:00:00.000Z", for: "provider" } as const;
@@ -41,6 +41,6 @@ it("a limit is told with the reset that was advertised, and after that with when
   };
   const at = (time: string): string => describeLimit(limit, Date.parse(`2026-11-16T${time}.000Z`));
   expect(at("14:50:00")).toBe("limit, resets in 10m 00s");
-  expect(at("15:00:02")).toBe("limit is over, seen to in 1m 10s");
+  expect(at("15:00:02")).toBe("limit is over, Rouse acts in 1m 10s");
   expect(at("15:01:12")).toBe("limit is over");
 });

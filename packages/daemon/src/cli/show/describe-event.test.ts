@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { wordBeginning } from "./describe-ladder-event.ts";
+import { wordBeginning } from "./describe-event.ts";
 
 const lost = { checkpoints: 0, steps: null, flaws: [], startsOver: true };
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { followFullScreen } from "./follow-full-screen.ts";
+import { followFullScreen } from "./attach-here.ts";
 
 function isFullAfter(...pieces: string[]): boolean {
   const screen = followFullScreen();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { unitMark, writeUnit } from "./service-unit.ts";
+import { unitMark, writeUnit } from "./systemd.ts";
 
 const plan = { node: "/usr/bin/node", program: "/opt/rouse/bin/rouse.js", home: null, words: [] };
 const lineOf = (unit: string, name: string) => unit.split("\n").find((line) => line.startsWith(`${name}=`));

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { drawTable } from "./draw-table.ts";
-import { cutText, widthOf, wrapLine } from "./fit-text.ts";
-import { type Line, paintLine, styled } from "./styled-text.ts";
+import { cutText, type Line, paintLine, styled, widthOf, wrapLine } from "./styled-text.ts";
 
 const plain = (lines: readonly Line[]): string[] => lines.map((line) => paintLine(line, false));
 

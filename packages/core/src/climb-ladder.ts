@@ -1,13 +1,12 @@
 import type { MonoMs, StopCause, StopRefusal } from "@rouse/contract";
 import { earliest } from "./assess/look.ts";
 import type { Context } from "./context.ts";
-import { chooseResponse } from "./decide/choose-response.ts";
+import { chooseResponse, endedWithOthers } from "./decide/choose-response.ts";
 import { chooseRung } from "./decide/choose-rung.ts";
-import { endedWithOthers } from "./decide/matter-of-fleet.ts";
 import type { Rung } from "./decide/rung.ts";
 import type { Incident, Stage } from "./incident.ts";
+import { burnDue, tellBurn } from "./intervene/after-hand-over.ts";
 import { type Intervened, respond } from "./intervene/alert-life.ts";
-import { burnDue, tellBurn } from "./intervene/burn-life.ts";
 import {
   askAgain,
   escalate,
@@ -33,10 +32,16 @@ import {
   withdrawStop,
 } from "./intervene/stop-life.ts";
 import type { AgentRecord } from "./record.ts";
-import { awaitNewLife, lookForNewLife } from "./recover/await-new-life.ts";
-import { keepRunning, nextRunDue } from "./recover/keep-running.ts";
 import { followLimit, limitDue } from "./recover/limit-life.ts";
-import { followRestart, obeyRestart, revive } from "./recover/restart-life.ts";
+import {
+  awaitNewLife,
+  followRestart,
+  keepRunning,
+  lookForNewLife,
+  nextRunDue,
+  obeyRestart,
+  revive,
+} from "./recover/restart-life.ts";
 import type { Signal } from "./signal.ts";
 
 /** Rungs that can follow one another at one moment; more would be a ladder that goes round. */

@@ -4,9 +4,9 @@ import type { AgentRecord } from "./record.ts";
 import type { TreeEye } from "./terminal-facts.ts";
 
 /** A way in which an agent is seen. */
-export type Eye = "beats" | "steps" | "output" | TreeEye | "children" | "terminal-read";
+type Eye = "beats" | "steps" | "output" | TreeEye | "children" | "terminal-read";
 
-export interface Seen {
+interface Seen {
   readonly eye: Eye;
   /** `unseen`: nobody could look. */
   readonly says: "at-work" | "quiet" | "unseen";

@@ -4,7 +4,7 @@ import type { AgentRecord } from "./record.ts";
 import type { Action, ActionOutcome } from "./signal.ts";
 import { supervise } from "./supervise.ts";
 
-export interface Foreseen {
+interface Foreseen {
   readonly what: "nudge" | "ask" | "stop";
   readonly at: MonoMs;
 }

@@ -1,8 +1,7 @@
 import { type DurationMs, type ExitStatus, type MonoMs, minutes, seconds } from "@rouse/contract";
 import type { RestartLife } from "./incident.ts";
-import { jitterOf } from "./jitter.ts";
 import { type AgentRecord, isOver } from "./record.ts";
-import { runsOnce } from "./restart-rule.ts";
+import { jitterOf, runsOnce } from "./restart-rule.ts";
 import type { Limit } from "./terminal-facts.ts";
 
 /** Resumes in a row that ran into the limit again, before it is a person's matter. */

@@ -53,7 +53,7 @@ export type AlertLife = {
 };
 
 /** A request to check in after the monitor was blind: asked once per gap, answered by the next beat. */
-export type CheckIn = { readonly gap: number; readonly state: "asked" | "answered" };
+type CheckIn = { readonly gap: number; readonly state: "asked" | "answered" };
 
 /** How often it gave which answer since it was last nudged: not every one of many is told. */
 export interface AnswersHeard extends Readonly<Record<AgentAnswer["kind"], number>> {
@@ -61,7 +61,7 @@ export interface AnswersHeard extends Readonly<Record<AgentAnswer["kind"], numbe
   readonly since: string | null;
 }
 
-export interface Counts {
+interface Counts {
   readonly incidents: number;
   readonly nudges: number;
   readonly escalations: number;
@@ -89,7 +89,7 @@ export interface Identity {
 }
 
 /** Its present life, and how it is heard. */
-export interface Life {
+interface Life {
   readonly incarnation: number;
   readonly bornAt: MonoMs;
   readonly heard: boolean;
@@ -117,7 +117,7 @@ export interface TaskAtHand {
 }
 
 /** What it does, and the time spent at it. */
-export interface Work {
+interface Work {
   readonly activity: Activity;
   readonly clock: WorkClock;
   /** The longest stretch of work without a new fact or line that this lineage came back from by itself. */
@@ -125,7 +125,7 @@ export interface Work {
 }
 
 /** What is seen of it. */
-export interface Seen {
+interface Seen {
   readonly facts: Facts;
   /** What is remembered of its calls and messages; `null` when it never told of any. */
   readonly steps: StepTrail | null;
@@ -148,7 +148,7 @@ export interface Health {
 }
 
 /** What is done about it. */
-export interface Ladder {
+interface Ladder {
   readonly incident: Incident | null;
   readonly handedOver: HandedOver | null;
   readonly containment: ContainLife | null;
@@ -168,7 +168,7 @@ export interface Ladder {
  * How its present life is ended, and the next one begun. Orders belong to the life and not to a stage of an incident: a person's come without one, ours are
  * taken over by a person at any stage, and how a life ended is read until the next one, long after its incident is closed.
  */
-export interface Ending {
+interface Ending {
   readonly stop: StopLife | null;
   /** Why the last wish to stop it was refused, so that the same refusal is told once. */
   readonly refused: StopRefusal | null;
@@ -176,7 +176,7 @@ export interface Ending {
 }
 
 /** How often it was brought back. */
-export interface Recovery {
+interface Recovery {
   /** When this lineage was started again since a person last looked at it, newest last. */
   readonly restarts: readonly MonoMs[];
   /** When it was last started again by ourselves, whoever has looked since: there is a rest after each. */
@@ -203,7 +203,7 @@ export interface AgentRecord {
   readonly wakeAt: MonoMs | null;
 }
 
-export interface Birth {
+interface Birth {
   readonly agentId: string;
   readonly agentType: string | null;
   readonly node: string | null;

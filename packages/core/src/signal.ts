@@ -24,7 +24,7 @@ import type {
 } from "@rouse/contract";
 import type { SavedWork } from "./incident.ts";
 import type { AgentRecord } from "./record.ts";
-import type { TakenTask } from "./tasks/taken-from.ts";
+import type { TakenTask } from "./tasks/task-record.ts";
 
 /** A fact that came in, parsed at the edge. Wall-clock times were turned into differences there: core never compares clocks. */
 export type Signal =

@@ -190,7 +190,7 @@ export function newTerminal(hold: HolderInfo, born: Mark, ago: DurationMs = 0): 
 }
 
 /** Its program tells its steps itself: in a stream, by its hooks, or in the file it keeps of its conversation. */
-export interface OpenTool {
+interface OpenTool {
   readonly id: string;
   readonly name: string;
   readonly timeoutSeconds: number | null;

@@ -25,13 +25,11 @@ import {
   refusal,
 } from "./accept-registration.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
-import { noteQuiet } from "./longest-quiet.ts";
 import { isNumberedAnew, type Ordered, orderBeat } from "./order-beat.ts";
-import { goesOn, readActivity } from "./read-activity.ts";
+import { goesOn, hasMoved, isSaid, readActivity, readFacts } from "./read-beat.ts";
 import { claimEnd } from "./read-completion.ts";
-import { hasMoved, isSaid, readFacts } from "./read-facts.ts";
 import { answeredAfter, isBarelyBorn, noticeResumed } from "./read-limit.ts";
-import { markNow, turnClock, withoutStretch } from "./work-clock.ts";
+import { markNow, noteQuiet, turnClock, withoutStretch } from "./work-clock.ts";
 
 export function acceptHeartbeat(record: AgentRecord, signal: HeartbeatSignal, context: Context): Accepted {
   const { now, policy } = context;

@@ -1,7 +1,7 @@
 import type { AckReason, AckStatus, MonoMs, RouseEvent } from "@rouse/contract";
 import { type AgentRecord, isOver, isStartingAgain, nextIncarnation, type TaskAtHand } from "../record.ts";
 import type { Signal } from "../signal.ts";
-import { isSaid } from "./read-facts.ts";
+import { isSaid } from "./read-beat.ts";
 
 export interface Accepted {
   readonly record: AgentRecord;

@@ -16,12 +16,11 @@ import type { HeldSignal, ReportSignal, Signal } from "../signal.ts";
 import { lacksMarker, newTerminal, speaksForCommand, type TerminalFacts } from "../terminal-facts.ts";
 import type { Accepted } from "./accept-registration.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
-import { noteQuiet } from "./longest-quiet.ts";
 import { endAtRefusal, keepToLimit } from "./read-limit.ts";
 import { readSight } from "./read-sights.ts";
 import { readTree } from "./read-tree.ts";
 import { needsYouNoMore, type Sighted, stopAwaiting } from "./sighted.ts";
-import { markNow, turnClock, withoutStretch, workedUntil } from "./work-clock.ts";
+import { markNow, noteQuiet, turnClock, withoutStretch, workedUntil } from "./work-clock.ts";
 
 /** Somebody keeps this agent's terminal: a new life, or the same one found again by a monitor that was away. */
 export function acceptHold(record: AgentRecord, signal: HeldSignal, context: Context): Accepted {

@@ -7,9 +7,8 @@ import { type Accepted, acceptRegistration, noteClaim, noteOvertime } from "./ac
 import { acceptHold, acceptLoss, acceptNobodyLeft, acceptReport } from "./accept-report.ts";
 import { acceptSteps } from "./accept-steps.ts";
 import { forgiveGaps } from "./forgive-gaps.ts";
-import { noteQuiet } from "./longest-quiet.ts";
 import { finishIfQuiet } from "./read-completion.ts";
-import { markNow } from "./work-clock.ts";
+import { markNow, noteQuiet } from "./work-clock.ts";
 
 /** First stage: turns a signal into what is now known, without any judgement. */
 export function acceptSignal(given: AgentRecord, signal: Signal, context: Context): Accepted {

@@ -3,11 +3,11 @@ import type { Context } from "../context.ts";
 import type { Activity, Draft, Facts, Mark } from "../facts.ts";
 import { type AgentRecord, isOver } from "../record.ts";
 import type { Signal } from "../signal.ts";
+import { isCancelled } from "../steps/digest-event.ts";
 import { followStep } from "../steps/follow-steps.ts";
-import { isCancelled } from "../steps/read-event.ts";
 import { newTrail, type StepTrail } from "../steps/step.ts";
 import type { Accepted } from "./accept-registration.ts";
-import { addOutcome } from "./read-facts.ts";
+import { addOutcome } from "./read-beat.ts";
 import { markNow, turnClock } from "./work-clock.ts";
 
 /** What an agent (or a recording) tells of its calls, results and messages. Each shows who owns the next event, and so which clock runs. */

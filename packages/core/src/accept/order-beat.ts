@@ -30,7 +30,7 @@ const overtakenWithin: DurationMs = minutes(1);
  * What a beat shows of its sender now. `no`: by its own time it was sent before one that was heard. `for-one-beat`: it was heard before; whoever missed our
  * answer repeats itself at once, and what repeats it for longer is not the agent.
  */
-export type SignOfLife = "yes" | "for-one-beat" | "no";
+type SignOfLife = "yes" | "for-one-beat" | "no";
 
 export interface Ordered {
   readonly status: AckStatus;

@@ -36,7 +36,7 @@ const relapse: DurationMs = minutes(30);
 const exactMargin: DurationMs = seconds(5);
 
 /** What is known of the limit with this sight. While one stands, what names no reset adds nothing to it, and words add nothing to what a field said. */
-export function meetLimit(before: Limit | null, sight: LimitSight, at: MonoMs, policy: Policy): Limit {
+function meetLimit(before: Limit | null, sight: LimitSight, at: MonoMs, policy: Policy): Limit {
   const { pattern, resetsInMs, by = "text", continues = false } = sight;
   const named = resetsInMs !== null;
   const standing = isStanding(before) && at < before.until && !isAnother(before, resetsInMs, at) ? before : null;
@@ -145,7 +145,7 @@ const linesThatMove = 5;
  * New lines on a screen, which programs go on to draw while they wait: a tip, a footer, everything anew in another width. Work shows by lines that keep
  * coming: a few of each moment are counted. Once the reset it named has come for sure, a handful is enough.
  */
-export function countLines(limit: Limit, novel: number, busy: boolean, at: MonoMs): Limit {
+function countLines(limit: Limit, novel: number, busy: boolean, at: MonoMs): Limit {
   const { lines } = limit;
   const lifted = isSurelyLifted(limit, at);
   if (!lifted && (at - limit.since <= settles || at - lines.at < oneMoment)) return limit;
@@ -155,7 +155,7 @@ export function countLines(limit: Limit, novel: number, busy: boolean, at: MonoM
   return { ...limit, lines: { count: counted, from, at, busy: lines.busy + (busy && at >= limit.until ? 1 : 0) } };
 }
 
-export const isWorkedOn = (limit: Limit, at: MonoMs): boolean =>
+const isWorkedOn = (limit: Limit, at: MonoMs): boolean =>
   limit.lines.busy >= momentsOfWork || limit.lines.count >= (isSurelyLifted(limit, at) ? linesThatMove : linesOfWork);
 
 /** The reset it named has come, with or without the margin. Where none was named, nobody knows whether it has. */
@@ -216,7 +216,7 @@ export function endAtRefusal(
 }
 
 /** The very wait it was in, where it is the same. */
-export function waitFor({ since, until }: Limit, before: Activity): Activity {
+function waitFor({ since, until }: Limit, before: Activity): Activity {
   const same = before.kind === "WAITING" && before.for === "provider" ? before : null;
   return same?.until === until ? same : { kind: "WAITING", since: same?.since ?? since, for: "provider", until };
 }

@@ -6,8 +6,8 @@ import { followStep } from "../steps/follow-steps.ts";
 import { newTrail, type StepTrail } from "../steps/step.ts";
 import { isOfProgram, stepOfSight } from "../steps/step-of-sight.ts";
 import { type ErrorClass, type TerminalFacts, tellsSteps } from "../terminal-facts.ts";
+import { addOutcome } from "./read-beat.ts";
 import { finish, quietAfterMarker, readMarker, takeUpAgain } from "./read-completion.ts";
-import { addOutcome } from "./read-facts.ts";
 import { endLimit, readRateLimit, readRetry, stopWaiting, workOn } from "./read-limit.ts";
 import {
   afterword,

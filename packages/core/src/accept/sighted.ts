@@ -39,7 +39,7 @@ export const restsWith = (what: Question): boolean => what === "prompt" || what 
 /** Lines that may follow the completion marker: what it cost, how long it took, a prompt. */
 export const afterword = 4;
 
-export type Open = Extract<Activity, { kind: "RUNNING" }>["open"];
+type Open = Extract<Activity, { kind: "RUNNING" }>["open"];
 
 /** Work goes on. What a beat announced (idle, a wait of its own) is left to the next beat, unless the terminal shows a tool or a model at work. */
 export function goOn(sighted: Sighted, open: Open, context: SightContext): void {
@@ -88,7 +88,7 @@ export const needsYouNoMore = (agentId: string, since: MonoMs, at: MonoMs): Rous
   payload: { agentId, waitedSeconds: Math.max(0, Math.round((at - since) / 1000)) },
 });
 
-export type Waker = NonNullable<TerminalFacts["wokenBy"]>;
+type Waker = NonNullable<TerminalFacts["wokenBy"]>;
 
 /** What makes it go on by itself, by the word of its program or by what its screen shows. */
 export const wakerOf = ({ wokenBy, asks }: Pick<TerminalFacts, "wokenBy" | "asks">): Waker | null =>

@@ -19,15 +19,13 @@ import {
   findSelfReport,
   findTokenSpike,
 } from "./breaking-things.ts";
-import { findApiErrors, findRepetition } from "./find-repetition.ts";
+import { findApiErrors, findRepeatedError, findRepetition } from "./find-repetition.ts";
 import { gravest, isIll, nextHealth, terminated } from "./health-machine.ts";
 import { type Detector, earliest } from "./look.ts";
 import { findMissedBeats, findUnreadBeats } from "./missed-beats.ts";
 import { awaitsNewEvidence } from "./moved-since.ts";
-import { findOverdueCall } from "./overdue-call.ts";
-import { findOvertime } from "./overtime.ts";
+import { findOverdueCall, findOvertime } from "./overdue.ts";
 import { stateOfTree } from "./process-tree.ts";
-import { findRepeatedError } from "./repeated-error.ts";
 import {
   findNoProgress,
   findNoToolCall,
@@ -81,7 +79,7 @@ const afterwards: readonly Detector[] = [findProcessExit];
 /** What it left running owes nobody output, beats or progress. */
 const leftBehind: readonly Detector[] = [findHolderLost];
 
-export interface Assessed {
+interface Assessed {
   readonly record: AgentRecord;
   readonly events: readonly RouseEvent[];
 }

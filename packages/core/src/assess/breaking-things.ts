@@ -1,5 +1,5 @@
 import type { MonoMs } from "@rouse/contract";
-import { outcomeWindow } from "../accept/read-facts.ts";
+import { outcomeWindow } from "../accept/read-beat.ts";
 import type { AgentRecord, Finding } from "../record.ts";
 import { conclude, type Detector, nothing, nothingUntil } from "./look.ts";
 

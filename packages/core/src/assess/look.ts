@@ -14,7 +14,7 @@ export const nothing: Look = { finding: null, lookAgainAt: null };
 
 export const nothingUntil = (lookAgainAt: MonoMs | null): Look => ({ finding: null, lookAgainAt });
 
-export type Concluded = Omit<Finding, "since" | "restrainedBy"> & { readonly restrainedBy?: Restraint | undefined };
+type Concluded = Omit<Finding, "since" | "restrainedBy"> & { readonly restrainedBy?: Restraint | undefined };
 
 /** Not there outweighs breaking things outweighs getting nowhere: the remedy for the first makes the others moot. */
 export const gravity: Readonly<Record<FindingLevel, number>> = {

@@ -1,7 +1,6 @@
 import { type DurationMs, describeDuration, type MonoMs, type Policy } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
-import { patienceWith } from "../accept/longest-quiet.ts";
-import { whenWorked, workedSince } from "../accept/work-clock.ts";
+import { patienceWith, whenWorked, workedSince } from "../accept/work-clock.ts";
 import type { Context } from "../context.ts";
 import type { Mark } from "../facts.ts";
 import type { AgentRecord } from "../record.ts";

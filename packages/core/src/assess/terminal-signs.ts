@@ -7,17 +7,15 @@ import {
   type Restraint,
   seconds,
 } from "@rouse/contract";
-import { patienceWith } from "../accept/longest-quiet.ts";
 import { hasOutlivedLimit } from "../accept/read-sights.ts";
+import { patienceWith } from "../accept/work-clock.ts";
 import type { Context } from "../context.ts";
 import { endedAtLimit, heldByLimit, isKilled, isStanding } from "../limit.ts";
-
 import type { AgentRecord, Finding } from "../record.ts";
 import { runsOnce } from "../restart-rule.ts";
 import { lacksMarker, type TerminalFacts } from "../terminal-facts.ts";
 import { conclude, type Detector, earliest, type Look, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { describeWork, mayBeBuilding, stateOfTree, type TreeState } from "./process-tree.ts";
-
 import { ageOf, freshness, seenUntil } from "./stale-work.ts";
 
 /**

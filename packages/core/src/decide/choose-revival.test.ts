@@ -4,7 +4,7 @@ import { type HeldGiven, type HeldStory, heldStory } from "../held-story.test-su
 import { endings, startsFailing } from "../ladder-story.test-support.ts";
 import { newRecord } from "../record.ts";
 import { policyOf } from "../story.test-support.ts";
-import { chooseRecovery, type Revival } from "./choose-revival.ts";
+import { chooseRecovery, type Revival } from "./choose-way-back.ts";
 
 const restarts = ({ agent }: HeldStory) => agent.did("restart-agent");
 const told = ({ agent }: HeldStory, type: string) => agent.events.filter((event) => event.type === type);

@@ -18,10 +18,10 @@ import {
   unanswered,
 } from "./ask-orchestrator.ts";
 import { chooseChannel } from "./choose-channel.ts";
+import { isMatterOfFleet } from "./choose-response.ts";
 import { chooseWayBack, isAboutTheDead } from "./choose-way-back.ts";
 import { isEnough, isRuledByOwner, kindsOfEvidence } from "./evidence.ts";
-import { isMatterOfFleet } from "./matter-of-fleet.ts";
-import { passGate } from "./pass-gate.ts";
+import { passGate } from "./kill-gate.ts";
 import { handOver, type Rung, recovered, wait } from "./rung.ts";
 
 /**

@@ -1,11 +1,10 @@
-import type { EndingReason } from "@rouse/contract";
+import type { DurationMs, EndingReason, MonoMs } from "@rouse/contract";
 import type { Context } from "../context.ts";
 import type { Escalation, Incident, Stage } from "../incident.ts";
 import { isStanding, mostResumes } from "../limit.ts";
 import { type AgentRecord, isStartingAgain } from "../record.ts";
-import { runsOnce } from "../restart-rule.ts";
+import { jitterOf, recentRestarts, restartsAllowed, runsOnce } from "../restart-rule.ts";
 import { awaitAnswer, isQuestion } from "./ask-orchestrator.ts";
-import { chooseRecovery, chooseRestart } from "./choose-revival.ts";
 import { handOver, type Rung, recovered, wait } from "./rung.ts";
 
 /** Its process is over: brought back within its budget, unless somebody else's word is needed first. */
@@ -106,4 +105,40 @@ function finalTurn({ seen: { terminal } }: AgentRecord): EndingReason | null {
   if (failed === null || terminal?.exit?.cause !== "by-itself") return null;
   if (caps.has(failed)) return "at-its-cap";
   return accountFailures.test(failed) ? "refused-by-provider" : null;
+}
+
+/** Whether an agent that is down may be started again now. */
+export type Revival =
+  | { readonly kind: "start"; readonly attempt: number }
+  | { readonly kind: "wait"; readonly until: MonoMs }
+  | { readonly kind: "exhausted"; readonly attempts: number };
+
+/** One whose process went without our doing: at once, then no sooner than the cooldown allows, and so many times in the window. */
+function chooseRestart(record: AgentRecord, context: Context): Revival {
+  const { now, policy } = context;
+  const recent = recentRestarts(record, context);
+  if (recent.length >= restartsAllowed(record, policy)) return { kind: "exhausted", attempts: recent.length };
+  return notBefore(record.recovery.restartedAt, policy.restart.cooldown, now, recent.length + 1);
+}
+
+/** One we stopped because it got nowhere or broke things: so many times for one task, so many in an hour, and longer between each. */
+export function chooseRecovery(record: AgentRecord, { now, policy }: Context): Revival {
+  const { maxPerTask, maxPerHour, backoff } = policy.recovery;
+  const ofTask = record.recovery.attempts.filter(
+    ({ taskId, at }) => taskId === record.task.id && (taskId !== null || at > now - hour),
+  );
+  const ofHour = record.recovery.attempts.filter(({ at }) => at > now - hour);
+  if (ofTask.length >= maxPerTask) return { kind: "exhausted", attempts: ofTask.length };
+  if (ofHour.length >= maxPerHour) return { kind: "exhausted", attempts: ofHour.length };
+  const wait = backoff[Math.min(ofTask.length, backoff.length) - 1] ?? 0;
+  const attempt = ofTask.length + 1;
+  const jittered = Math.round(wait * (0.9 + 0.2 * jitterOf(`${record.agentId}/${attempt}`)));
+  return notBefore(ofTask[ofTask.length - 1]?.at ?? null, jittered, now, attempt);
+}
+
+const hour: DurationMs = 3_600_000;
+
+function notBefore(last: MonoMs | null, rest: DurationMs, now: MonoMs, attempt: number): Revival {
+  const until = last === null ? now : last + rest;
+  return now < until ? { kind: "wait", until } : { kind: "start", attempt };
 }

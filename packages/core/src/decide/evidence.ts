@@ -3,7 +3,7 @@ import { knownToBeatThroughWork } from "../accept/accept-heartbeat.ts";
 import { repeatsNumbers } from "../accept/order-beat.ts";
 import { gravity } from "../assess/look.ts";
 import { movedSince, newestFact } from "../assess/moved-since.ts";
-import { ignoresStop } from "../assess/overtime.ts";
+import { ignoresStop } from "../assess/overdue.ts";
 import { quietAfter, stateOfTree } from "../assess/process-tree.ts";
 import type { Context } from "../context.ts";
 import type { AgentRecord, Finding } from "../record.ts";

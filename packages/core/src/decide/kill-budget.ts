@@ -11,7 +11,7 @@ interface Kill {
 }
 
 /** Whom we have stopped lately, and since when the brake holds. */
-export interface KillBudgetRecord {
+interface KillBudgetRecord {
   readonly kills: readonly Kill[];
   readonly brakedSince: MonoMs | null;
   readonly wakeAt: MonoMs | null;

@@ -8,6 +8,7 @@ import {
 } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
 import {
+  answerFleet,
   asSaved,
   combine,
   type FleetDoings,
@@ -23,7 +24,6 @@ import {
   tellOfFleet,
   withdraw,
 } from "./fleet-incident.ts";
-import { answerFleet } from "./fleet-questions.ts";
 import { type Presence, watchDeaths } from "./watch-deaths.ts";
 import { nodeScope, type Scope, scopesOf, wholeFleet } from "./watch-fleet.ts";
 

@@ -20,7 +20,7 @@ export function presenceOf(record: AgentRecord): Presence {
 }
 
 /** Many that died within the window: at least so many, and such a share of those that were there. */
-export interface MassDeath {
+interface MassDeath {
   readonly scope: Scope;
   readonly agents: readonly string[];
   readonly of: number;

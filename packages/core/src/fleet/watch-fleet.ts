@@ -43,7 +43,7 @@ interface Surroundings {
 }
 
 /** A hold that has just begun, about these agents of so many; or has just ended. */
-export type HoldChange =
+type HoldChange =
   | { readonly kind: "began"; readonly scope: Scope; readonly agents: readonly string[]; readonly of: number }
   | { readonly kind: "ended"; readonly scope: Scope };
 

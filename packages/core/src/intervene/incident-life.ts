@@ -9,7 +9,7 @@ import type {
 } from "@rouse/contract";
 import type { Context } from "../context.ts";
 import { isQuestion } from "../decide/ask-orchestrator.ts";
-import { endedWithOthers } from "../decide/matter-of-fleet.ts";
+import { endedWithOthers } from "../decide/choose-response.ts";
 import { type Incident, isSettled } from "../incident.ts";
 import { type AgentRecord, isOver } from "../record.ts";
 import { type Intervened, raiseAlert } from "./alert-life.ts";

@@ -19,7 +19,7 @@ import { startAnew } from "../steps/step.ts";
 import type { Intervened } from "./alert-life.ts";
 import { type Wording, wordNudge } from "./word-nudge.ts";
 
-export interface NudgeOrder {
+interface NudgeOrder {
   readonly channel: NudgeChannel;
   readonly attempt: number;
   readonly cause: FindingKind | null;
@@ -299,7 +299,7 @@ const markSent = ({ beats, work, seen: { terminal } }: AgentRecord, now: MonoMs)
 });
 
 /** Nobody waits for it any more: without a word from the agent's side it stays unconfirmed. */
-export function concludeNudge(record: AgentRecord, now: MonoMs): Intervened {
+function concludeNudge(record: AgentRecord, now: MonoMs): Intervened {
   const { agentId } = record;
   const { nudge } = record.ladder;
   const unchanged: Intervened = { record, events: [], actions: [] };

@@ -7,7 +7,7 @@ import {
   type NudgeTemplate,
 } from "@rouse/contract";
 import type { AgentRecord } from "../record.ts";
-import type { TakenTask } from "../tasks/taken-from.ts";
+import type { TakenTask } from "../tasks/task-record.ts";
 
 /** What an agent is told. Facts in fixed words and numbers: nothing that an agent, a tool or a web page wrote gets in. */
 export interface Wording {

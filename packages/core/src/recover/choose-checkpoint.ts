@@ -6,7 +6,7 @@ export interface CheckpointLink {
   readonly flaws: readonly CheckpointFlaw[];
 }
 
-export interface CheckpointChoice {
+interface CheckpointChoice {
   /** `null`: the task starts over, and a person is told. */
   readonly checkpoint: Checkpoint | null;
   readonly lost: LostWork;

@@ -1,10 +1,10 @@
 import type { HowOver, MonoMs, Policy, RemovalRefusal } from "@rouse/contract";
 import { isAfterFailure } from "../assess/missed-beats.ts";
 import { endedAtLimit } from "../limit.ts";
-import { type AgentRecord, isOver } from "../record.ts";
+import { type AgentRecord, isOver, isStartingAgain } from "../record.ts";
 import { isBetweenRuns } from "../restart-rule.ts";
-import { isSettled } from "./fate-of-work.ts";
-import { mayStart } from "./keep-running.ts";
+import { isGone, isSettled } from "./fate-of-work.ts";
+import { mayStart } from "./restart-life.ts";
 
 /** How an agent is over, and since when. */
 export interface Over extends HowOver {
@@ -67,3 +67,21 @@ export function isExited(record: AgentRecord): boolean {
   const waits = activity.kind === "WAITING" && activity.for === "provider" && endedAtLimit(record);
   return isOver(record) && activity.kind !== "FINISHED" && !waits;
 }
+
+/**
+ * Whether whoever asks in the name of this agent is over. `life`: which one asks, where that is known; a later one than was heard of is there. Where it
+ * is not known, the asker may be the life that is being started.
+ */
+export function isLifeOver(record: AgentRecord, life: number | null): boolean {
+  if (life !== null && life > record.life.incarnation) return false;
+  if (life === null && isStartingAgain(record)) return false;
+  return isOver(record) || saidThatItIsDone(record);
+}
+
+/** Its work was given away and nothing more happens to it by itself: what is kept for it would be kept for ever. */
+export const isGoneForGood = (record: AgentRecord): boolean =>
+  (isOver(record) && isSettled(record)) || saidThatItIsDone(record) || isGone(record);
+
+/** A program that says so in a terminal may still be there for the next thing. */
+const saidThatItIsDone = ({ seen: { terminal }, work: { activity } }: AgentRecord): boolean =>
+  terminal === null && activity.kind === "FINISHED";

@@ -5,7 +5,7 @@ import { heldByLimit, limitSeenToAt } from "../limit.ts";
 import { readRecord } from "../read-record.ts";
 import { ms } from "../story.test-support.ts";
 import { fateOfWork } from "./fate-of-work.ts";
-import { isGoneForGood } from "./life-over.ts";
+import { isGoneForGood } from "./how-over.ts";
 
 const claude: HeldGiven["hold"] = { family: "claude-code", input: "terminal" };
 const stream: HeldGiven["hold"] = { family: "claude-code", structured: true, input: "stdin" };

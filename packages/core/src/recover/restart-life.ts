@@ -1,10 +1,22 @@
-import type { DurationMs, MonoMs, RecoveryContext, RestartCause, RouseEvent } from "@rouse/contract";
+import {
+  type DurationMs,
+  type HealthState,
+  type MonoMs,
+  minutes,
+  type Policy,
+  type RecoveryContext,
+  type RestartCause,
+  type RouseEvent,
+  seconds,
+} from "@rouse/contract";
 import { limitReached, limitResumed, standsAgain } from "../accept/read-limit.ts";
+import { earliest } from "../assess/look.ts";
 import type { Context } from "../context.ts";
+import { blindSince, type Doubt } from "../doubt.ts";
 import type { Intervened } from "../intervene/alert-life.ts";
 import { endedAtLimit, isStanding } from "../limit.ts";
-import { type AgentRecord, isStartingAgain } from "../record.ts";
-import { recentRestarts } from "../restart-rule.ts";
+import { type AgentRecord, isOver, isStartingAgain } from "../record.ts";
+import { isBetweenRuns, recentRestarts, restartsAllowed } from "../restart-rule.ts";
 import type { Signal } from "../signal.ts";
 import type { Limit } from "../terminal-facts.ts";
 
@@ -87,7 +99,7 @@ export function reviveAfterLimit(record: AgentRecord, limit: Limit, now: MonoMs)
 }
 
 /** Its owner wants it to run always, and its last run went well. No budget of failures is charged, unless starting it is what fails. */
-export function reviveAfterRun(record: AgentRecord, context: Context): Intervened {
+function reviveAfterRun(record: AgentRecord, context: Context): Intervened {
   const { now } = context;
   const counts = { ...record.ladder.counts, starts: record.ladder.counts.starts + 1 };
   const key = `${record.agentId}/${record.life.incarnation}/always/${counts.starts}`;
@@ -186,7 +198,7 @@ function putOff(record: AgentRecord, resetsInMs: DurationMs | null, { now, polic
 }
 
 /** Told once, whoever finds out first. */
-export function failRestart(record: AgentRecord, problem: string): Intervened {
+function failRestart(record: AgentRecord, problem: string): Intervened {
   const { agentId } = record;
   const { restart } = record.ending;
   const { incarnation } = record.life;
@@ -272,4 +284,79 @@ function causeChain({ ladder: { incident }, ending: { stop, restart }, seen: { t
     ...(exit === null ? [] : [`exit: ${exit.cause}${exit.signal === null ? "" : ` ${exit.signal}`}`]),
     ...(restart === null ? [] : [`started again: ${restart.because}`]),
   ];
+}
+
+const ill: ReadonlySet<HealthState> = new Set<HealthState>(["UNRESPONSIVE", "STUCK", "FAILING"]);
+
+/** Fifth stage: did it come back? An agent that was ill and is not any more is a fact of its own, with how long it took. Who ended without having finished, or by a person's hand, did not. */
+export function noticeReturn(before: AgentRecord, after: AgentRecord, now: MonoMs): RouseEvent[] {
+  const { state } = after.health;
+  if (!ill.has(before.health.state) || (state !== "HEALTHY" && state !== "DEGRADED")) return [];
+  if (isOver(after) && (after.work.activity.kind !== "FINISHED" || after.seen.terminal?.exit?.cause === "person"))
+    return [];
+  const illForSeconds = Math.round((now - before.health.since) / 1000);
+  return [{ type: "AGENT_RECOVERED", payload: { agentId: after.agentId, from: before.health.state, illForSeconds } }];
+}
+
+/** `--restart always`: whoever ended well is started again as well, no sooner than the cooldown allows. */
+export function keepRunning(record: AgentRecord, context: Context): Intervened {
+  const { now, doubt } = context;
+  const due = nextRunDue(record, context);
+  if (due === null || now < due || doubt.frozen) return { record, events: [], actions: [] };
+  return reviveAfterRun(record, context);
+}
+
+export const mayStart = ({ mode, enabled }: Policy): boolean => mode === "act" && enabled;
+
+/** When its next run begins; `null`: not by itself. One that could not be started is tried as often as one that fails. */
+export function nextRunDue(record: AgentRecord, context: Context): MonoMs | null {
+  const { now, policy } = context;
+  if (!isBetweenRuns(record) || isStartingAgain(record)) return null;
+  if (!mayStart(policy)) return null;
+  const rested = record.recovery.restartedAt === null ? now : record.recovery.restartedAt + policy.restart.cooldown;
+  const recent = record.ending.restart === null ? [] : recentRestarts(record, context);
+  const [oldest] = recent.slice(-restartsAllowed(record, policy));
+  const isSpent = oldest !== undefined && recent.length >= restartsAllowed(record, policy);
+  return isSpent ? Math.max(rested, oldest + policy.restart.window) : rested;
+}
+
+/**
+ * More than a start may take on a slow machine: a minute and some seconds until the old holder has left and the new one is ready, a second until it is
+ * found. After it the order is given again, which starts nothing beside a life that is there after all.
+ */
+const longestBirth: DurationMs = minutes(2);
+/** A freeze or a hold that came and went between two looks would count as time we watched. */
+const lookEvery: DurationMs = seconds(10);
+
+/**
+ * An order of which nothing is heard ends like one that failed: tried again within the budget, then a person's matter. Only time in which it could
+ * have been carried out and heard of counts.
+ */
+export function awaitNewLife(record: AgentRecord, { now, doubt }: Context): Intervened {
+  const { restart } = record.ending;
+  const unchanged: Intervened = { record, events: [], actions: [] };
+  if (restart === null || !isStartingAgain(record)) return unchanged;
+  const awaitedSince = isBound(doubt) ? null : (restart.awaitedSince ?? now);
+  if (awaitedSince !== null && now >= dueAfter(awaitedSince, doubt))
+    return failRestart(record, `nothing was heard of its new life within ${longestBirth / 1000} s`);
+  return awaitedSince === restart.awaitedSince
+    ? unchanged
+    : { ...unchanged, record: { ...record, ending: { ...record.ending, restart: { ...restart, awaitedSince } } } };
+}
+
+/** When to look whether it has come. */
+export function lookForNewLife(record: AgentRecord, { now, doubt }: Context): MonoMs | null {
+  if (record.ending.restart === null || !isStartingAgain(record)) return null;
+  const { awaitedSince } = record.ending.restart;
+  return awaitedSince === null ? now + longestBirth : earliest(now + lookEvery, dueAfter(awaitedSince, doubt));
+}
+
+/** In a freeze nothing is started, and while we doubt our own path we may not hear of it. */
+const isBound = ({ frozen, hold }: Doubt): boolean => frozen || hold !== null;
+
+/** After a gap the order may have been given anew. The first one near its end counts, or a monitor that stumbles again and again would never come to it. */
+function dueAfter(awaitedSince: MonoMs, doubt: Doubt): MonoMs {
+  const due = awaitedSince + longestBirth + blindSince(doubt, awaitedSince);
+  const near = doubt.gaps.find(({ to }) => to > awaitedSince && to + longestBirth > due);
+  return (near === undefined ? due : near.to + longestBirth) + doubt.lag;
 }

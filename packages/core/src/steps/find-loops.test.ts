@@ -1,11 +1,10 @@
 import { type LoopPolicy, loopKinds, type StepEvent } from "@rouse/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findLoops } from "./find-loops.ts";
+import { findLoops, hasMoved } from "./find-loops.ts";
 import { followStep } from "./follow-steps.ts";
 import { plainLoops } from "./plain-loops.test-support.ts";
 import { newTrail, type StepTrail, startAnew } from "./step.ts";
-import { hasMoved } from "./window.ts";
 
 /** Everything is told, however rarely it happened. */
 const curious = Object.fromEntries(

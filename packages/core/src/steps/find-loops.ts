@@ -1,7 +1,5 @@
 import type { LoopKind, LoopPolicy } from "@rouse/contract";
-import { changedSomething, isSameCall, isSameResult } from "./same-step.ts";
-import { type Step, type StepTrail, startAnew } from "./step.ts";
-import { type Detector, tell, windowOf } from "./window.ts";
+import { type Reply, type Step, type StepTrail, startAnew } from "./step.ts";
 
 /** What the steps of a run show. `suspect`: three or four times, worth a note; `stuck`: it goes on. */
 export interface Loop {
@@ -181,3 +179,48 @@ const detectors: readonly (readonly [LoopKind, Detector])[] = [
   ["no-novelty", findNoNovelty],
   ["stale-results", findStaleResults],
 ];
+
+// Unknown never equals unknown: two calls whose arguments were not recorded are two calls.
+
+const isSameCall = (a: Step, b: Step): boolean => a.args !== null && a.args === b.args && a.tool === b.tool;
+
+/** The very same, or the same but for particulars such as line numbers and times. */
+const isSameResult = (a: Step, b: Step): boolean =>
+  (a.result !== null && a.result === b.result) || (a.resultClass !== null && a.resultClass === b.resultClass);
+
+const changedSomething = (step: Step): boolean => step.class === "changes" && step.failed !== true;
+
+/** What a run shows since its window began. */
+interface Window {
+  readonly steps: readonly Step[];
+  readonly replies: readonly Reply[];
+  readonly said: readonly Reply[];
+}
+
+/** How often something repeats, and what shows it, oldest first. */
+interface Seen {
+  readonly times: number;
+  readonly shown: readonly { readonly event: number }[];
+}
+
+type Detector = (window: Window) => Seen | null;
+
+const tell = (shown: Seen["shown"]): Seen | null => (shown.length === 0 ? null : { times: shown.length, shown });
+
+function windowOf(trail: StepTrail): Window {
+  const { windowFrom, steps, replies, said } = trail;
+  if (windowFrom === 0) return trail;
+  return { steps: since(steps, windowFrom), replies: since(replies, windowFrom), said: since(said, windowFrom) };
+}
+
+/** Once everything older has been forgotten there is nothing to leave out. */
+const since = <T extends { readonly event: number }>(list: readonly T[], from: number): readonly T[] =>
+  list[0] === undefined || list[0].event >= from ? list : list.filter(({ event }) => event >= from);
+
+/** Whether there is anything new for detectors to look at. */
+export const hasMoved = (before: StepTrail | null, after: StepTrail): boolean =>
+  before === null ||
+  before.steps !== after.steps ||
+  before.replies !== after.replies ||
+  before.said !== after.said ||
+  before.windowFrom !== after.windowFrom;

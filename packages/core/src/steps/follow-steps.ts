@@ -1,13 +1,13 @@
 import type { MonoMs, StepEvent, ToolClass } from "@rouse/contract";
-import { isBlank, isCancelled } from "./read-event.ts";
+import { isBlank, isCancelled } from "./digest-event.ts";
 import { fingerprint, holds, remember } from "./remember-digests.ts";
 import { noReplies, type OpenCall, type Owner, type Reply, type Step, type StepTrail } from "./step.ts";
 import { classOfTool } from "./tool-classes.ts";
 
 /** How many steps of work are remembered. No threshold above it can be reached. */
-export const mostSteps = 64;
-export const mostOpen = 64;
-export const mostReplies = 32;
+const mostSteps = 64;
+const mostOpen = 64;
+const mostReplies = 32;
 
 type OwnClasses = Readonly<Record<string, ToolClass>>;
 type Draft = { -readonly [K in keyof StepTrail]: StepTrail[K] };

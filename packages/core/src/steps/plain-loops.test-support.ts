@@ -1,5 +1,5 @@
 import type { LoopKind, StepEvent, ToolClass } from "@rouse/contract";
-import { isBlank, isCancelled } from "./read-event.ts";
+import { isBlank, isCancelled } from "./digest-event.ts";
 import { classOfTool } from "./tool-classes.ts";
 
 /**

@@ -1,6 +1,5 @@
 import type { MonoMs } from "@rouse/contract";
-import { type Change, changeTask, dropClaim, giveClaim } from "./change-task.ts";
-import { noteWork } from "./note-work.ts";
+import { type Change, changeTask, dropClaim, giveClaim, noteWork } from "./change-task.ts";
 import { type Changed, unchanged } from "./task-alert.ts";
 import { claimOf, isTaskOver, type TaskRecord } from "./task-record.ts";
 import type { AgentDownSignal, TaskContext } from "./task-signal.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { takenFrom } from "./taken-from.ts";
+import { takenFrom } from "./task-record.ts";
 import { type TaskStory, taskStory } from "./task-story.test-support.ts";
 
 /** Who was told to stop by what `happens`. */

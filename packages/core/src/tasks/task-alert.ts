@@ -9,7 +9,7 @@ export interface Changed {
   readonly actions: readonly Action[];
 }
 
-export interface WantedAlert {
+interface WantedAlert {
   readonly cause: TaskAlertCause;
   readonly severity: AlertSeverity;
   /** Numbers, ids, fixed words and the owner; nothing an agent wrote. */

@@ -2,10 +2,10 @@ import type { RouseEvent, TaskReason } from "@rouse/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { superviseTask } from "./supervise-task.ts";
-import { timeoutDue } from "./task-deadlines.ts";
 import { claimOf, isAtWork, isTaskOver, type TaskRecord } from "./task-record.ts";
 import type { TaskRules, TaskSignal } from "./task-signal.ts";
 import { type TaskStory, taskStory } from "./task-story.test-support.ts";
+import { timeoutDue } from "./watch-task-clocks.ts";
 
 /** Short clocks, so that a random life of minutes crosses all of them. All in whole seconds, as are the lives. */
 const hasty: Partial<TaskRules> = { stalled: 30_000, recheck: 10_000, longRunning: 50_000, maxRecoveries: 2 };

@@ -2,7 +2,7 @@ import type { Eye, Sight } from "@rouse/contract";
 import type { Reading } from "./reading.ts";
 
 /** What several eyes have told of one life so far. Plain data, and bounded however long that is. */
-export interface JoinedEyes {
+interface JoinedEyes {
   /** Ids of calls that were told to have started, and those told to have ended, newest last. */
   readonly started: readonly string[];
   readonly ended: readonly string[];

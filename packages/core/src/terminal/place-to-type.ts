@@ -7,7 +7,7 @@ import { bottomOf } from "./read-screen.ts";
 import { wantsKeys } from "./wants-keys.ts";
 
 /** What a screen can hold against typing into it. */
-export type ScreenRefusal = Extract<NudgeRefusal, "full-screen" | "asks" | "no-input" | "half-typed">;
+type ScreenRefusal = Extract<NudgeRefusal, "full-screen" | "asks" | "no-input" | "half-typed">;
 
 export type Place =
   /** `picture`: the input and what is next to it, to see whether it rests. */
@@ -40,7 +40,7 @@ export interface Typed {
   readonly alternate: boolean;
 }
 
-export type Echo =
+type Echo =
   | { readonly kind: "echoed"; readonly picture: string }
   | { readonly kind: "not-yet" }
   | { readonly kind: "refused"; readonly because: Extract<ScreenRefusal, "full-screen" | "asks"> };
@@ -116,3 +116,41 @@ const count = ({ firm }: TypingScreen, tail: string): number => countIn(firm, ta
 
 const countIn = (rows: readonly string[], tail: string): number =>
   tail === "" ? 0 : squeeze(rows.join("")).split(tail).length - 1;
+
+const longest = 2000;
+
+/**
+ * A text as a person could type it on one line. What agents take for something else than words goes: control characters, `/` or `!` at the
+ * beginning (commands), `@` before a word (a file to be read, a menu to choose it from), `\` at the end (Enter begins a new line then).
+ */
+export function lineToType(text: string): string {
+  const line = text
+    .normalize("NFC")
+    .replace(/\s+/g, " ")
+    .replace(/\p{C}/gu, "")
+    .replace(/(?<=^|\s)@+/g, "")
+    .replace(/^[^\p{L}\p{N}"'“‘«([]+/u, "");
+  return cut(line, longest).replace(/[\\\s]+$/, "");
+}
+
+/** A shorter piece of a text could be anybody's words. */
+const tellingLength = 16;
+const promptSymbols = /^[❯›>$#%»*]+/;
+
+/**
+ * The rows with blanks in place of those that show what was typed by us: that is no work of the agent's, whether its terminal echoes it, the agent
+ * repeats it, or a narrow screen breaks it into pieces.
+ */
+export function blankOwnWords(rows: readonly string[], said: string): readonly string[] {
+  const own = squeeze(said);
+  if (own === "") return rows;
+  const beginning = own.slice(0, tellingLength);
+  let goesOn = false;
+  return rows.map((row) => {
+    const piece = squeeze(row).replace(promptSymbols, "");
+    const telling = piece.length >= tellingLength && (own.includes(piece) || piece.includes(beginning));
+    const isOwn = piece !== "" && (telling || piece === own || (goesOn && own.includes(piece)));
+    goesOn = isOwn;
+    return isOwn ? "" : row;
+  });
+}

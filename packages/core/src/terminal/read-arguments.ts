@@ -18,7 +18,7 @@ export type Piece =
     }
   | { readonly kind: "end"; readonly args: readonly string[] };
 
-export type OptionPiece = Extract<Piece, { kind: "option" }>;
+type OptionPiece = Extract<Piece, { kind: "option" }>;
 export type WordPiece = Extract<Piece, { kind: "word" }>;
 
 /** Reads a command line as its program would. Switches that are written together (`-pc`) become pieces of their own. */

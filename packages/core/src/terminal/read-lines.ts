@@ -3,12 +3,11 @@ import { cut, digestOf, longestLine, maskVolatile } from "./mask-text.ts";
 import { type KnownPattern, type Match, matchLine, wordsOf } from "./patterns.ts";
 import { errorIn, type Notice, readNotice } from "./read-notice.ts";
 import type { Reading, WallClock } from "./reading.ts";
-import { nothingSeen, notice, type SeenLately } from "./seen-lately.ts";
+import { nothingSeen, notice, type SeenLately, type Told, tellOnce } from "./seen-lately.ts";
 import { heardFrom, isFence, ownLine, type Speaker, speakerOf } from "./speaker.ts";
-import { type Told, tellOnce } from "./told-lately.ts";
 
 /** Bounded: 500 digests of lines, 50 things told lately. About 50 kB, however long the agent runs. */
-export interface LineState {
+interface LineState {
   readonly seen: SeenLately;
   readonly told: readonly Told[];
   /** A line announced an error whose words follow, indented no deeper than the announcement. */

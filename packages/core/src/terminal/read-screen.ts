@@ -6,13 +6,12 @@ import { type KnownPattern, matchLine } from "./patterns.ts";
 import { readNotice } from "./read-notice.ts";
 import { readRetry, type ToldRetry, tellRetry } from "./read-retry.ts";
 import type { Reading, Screen, WallClock } from "./reading.ts";
-import { nothingSeen, notice, type SeenLately } from "./seen-lately.ts";
+import { nothingSeen, notice, type SeenLately, type Told, tellOnce } from "./seen-lately.ts";
 import { heardFrom, type Speaker, speakerOf } from "./speaker.ts";
-import { needOf } from "./streams/name-refusal.ts";
-import { type Told, tellOnce } from "./told-lately.ts";
+import { needOf } from "./streams/name-failure.ts";
 
 /** Bounded: 500 digests of rows, 50 things told lately, the digests of one look. */
-export interface ScreenState {
+interface ScreenState {
   readonly seen: SeenLately;
   readonly told: readonly Told[];
   /** Digests of the rows at the last look; `null` before the first. */

@@ -14,7 +14,7 @@ const saysSo: Readonly<Partial<Record<AgentFamily, { readonly row: RegExp; reado
   codex: { row: /^• [^(]{1,60}\((?:\d+[hms] ?){1,3} • esc to interrupt\)/, belowInput: false },
 };
 
-export type WayToInterrupt =
+type WayToInterrupt =
   | { readonly kind: "escape" }
   | { readonly kind: "refused"; readonly because: Extract<ContainRefusal, "no-way" | "not-busy" | "asks"> };
 

@@ -15,7 +15,7 @@ import type { TaskRecord } from "../tasks/task-record.ts";
 export type TaskOutcome = "done" | "failed";
 
 /** How much an agent is trusted with, and the ended tasks that this rests on. Plain data: it is saved as it is. */
-export type Assignments = {
+type Assignments = {
   readonly agentId: string;
   /** Newest last; only the last ten count. */
   readonly outcomes: readonly TaskOutcome[];
@@ -31,9 +31,9 @@ export type Assignments = {
 );
 
 /** By what the task was watched. */
-export type TrustRules = Pick<TaskPolicy, "highErrorRate"> & { readonly mode: PolicyMode };
+type TrustRules = Pick<TaskPolicy, "highErrorRate"> & { readonly mode: PolicyMode };
 
-export interface JudgedAssignments {
+interface JudgedAssignments {
   readonly assignments: Assignments;
   readonly events: readonly RouseEvent[];
   readonly actions: readonly Action[];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { followSteered, type SteeredWords } from "./follow-steered.ts";
+import { followSteered, type SteeredWords } from "./follow-words.ts";
 
 const line = (type: string, payload: object): string => JSON.stringify({ type, payload });
 const item = (type: string, client_id: string) =>

@@ -1,7 +1,6 @@
 import type { Question, Sight } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
-import { nameFailure } from "./name-failure.ts";
-import { needOf } from "./name-refusal.ts";
+import { nameFailure, needOf } from "./name-failure.ts";
 import { timeoutOf } from "./read-claude.ts";
 import { byProgram } from "./read-claude-transcript.ts";
 import { digestOfValue, type Fields, fieldsOf, listOf, nameOf, textOf } from "./read-fields.ts";

@@ -1,9 +1,7 @@
 import type { Sight } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
-import { countUsage } from "./count-claude-tokens.ts";
-import { nameOwnFailure } from "./name-failure.ts";
-import { needOf } from "./name-refusal.ts";
-import { isByProgram, rateLimitIn, readAssistant, readUser, retryIn } from "./read-claude.ts";
+import { nameOwnFailure, needOf } from "./name-failure.ts";
+import { countUsage, isByProgram, rateLimitIn, readAssistant, readUser, retryIn } from "./read-claude.ts";
 import { type Fields, fieldsOf, listOf, nameOf, textIn, textOf } from "./read-fields.ts";
 import { andThen, enterSession, type StreamState, saw } from "./stream-state.ts";
 

@@ -1,10 +1,18 @@
 import { days, type Sight, seconds } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
-import { countUsage, countWholeRun } from "./count-claude-tokens.ts";
-import { nameFailure } from "./name-failure.ts";
-import { needOf } from "./name-refusal.ts";
+import { nameFailure, needOf } from "./name-failure.ts";
 import { amountOf, countOf, digestOfValue, type Fields, fieldsOf, listOf, nameOf, textOf } from "./read-fields.ts";
-import { andThen, askUnlessToolRuns, closeTool, openTool, type StreamState, saw, say } from "./stream-state.ts";
+import {
+  andThen,
+  askUnlessToolRuns,
+  closeTool,
+  countResponse,
+  openTool,
+  raiseTokens,
+  type StreamState,
+  saw,
+  say,
+} from "./stream-state.ts";
 
 type Step = Reading<StreamState>;
 
@@ -197,4 +205,31 @@ function causesIn(line: Fields, status: number | null, clock: WallClock): readon
     by: "stream",
   };
   return [limit];
+}
+
+/** Without an id a repeated line cannot be told from a new one; the result line has the sum. */
+export function countUsage(state: StreamState, line: Fields): Reading<StreamState> {
+  const message = fieldsOf(line.message);
+  const id = nameOf(message?.id) ?? nameOf(line.requestId);
+  return id === null ? saw(state) : countResponse(state, id, spent(fieldsOf(message?.usage)));
+}
+
+/**
+ * What is new in each request. Reads from the cache are left out: every request reads the whole conversation again at a tenth of the
+ * price, so counting them would show the length of the conversation times its requests, not what was burnt.
+ */
+function spent(usage: Fields | null): number {
+  const parts = ["input_tokens", "output_tokens", "cache_creation_input_tokens"];
+  return parts.reduce((sum, part) => sum + (countOf(usage?.[part]) ?? 0), 0);
+}
+
+/** A result has the sum of its requests, and so corrects what the lines before it left out. */
+const countWholeRun = (state: StreamState, result: Fields): Reading<StreamState> =>
+  raiseTokens(state, Math.max(spent(fieldsOf(result.usage)), spentByModels(result.modelUsage)));
+
+/** Of all models together, sub-agents included; the plain usage of a result leaves those out. */
+function spentByModels(value: unknown): number {
+  const parts = ["inputTokens", "outputTokens", "cacheCreationInputTokens"];
+  const models = Object.values(fieldsOf(value) ?? {}).map(fieldsOf);
+  return models.flatMap((usage) => parts.map((part) => countOf(usage?.[part]) ?? 0)).reduce((a, b) => a + b, 0);
 }

@@ -1,7 +1,6 @@
 import { days, type EpochMs, type Sight, seconds } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
-import { nameOwnFailure } from "./name-failure.ts";
-import { type Refusal, refusalIn } from "./name-refusal.ts";
+import { nameOwnFailure, type Refusal, refusalIn } from "./name-failure.ts";
 import {
   amountOf,
   countOf,

@@ -1,8 +1,7 @@
 import type { Sight } from "@rouse/contract";
 import { causeOfRetry } from "../read-retry.ts";
 import type { Reading, WallClock } from "../reading.ts";
-import { nameFailure } from "./name-failure.ts";
-import { refusalIn, statusIn } from "./name-refusal.ts";
+import { nameFailure, refusalIn, statusIn } from "./name-failure.ts";
 import { countOf, digestOfValue, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
 import {
   andThen,

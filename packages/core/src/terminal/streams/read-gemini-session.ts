@@ -1,6 +1,5 @@
 import type { Reading, WallClock } from "../reading.ts";
-import { nameFailure } from "./name-failure.ts";
-import { refusalIn } from "./name-refusal.ts";
+import { nameFailure, refusalIn } from "./name-failure.ts";
 import { byProgram } from "./read-claude-transcript.ts";
 import { amountOf, digestOfValue, type Fields, fieldsOf, listOf, nameOf, textIn, textOf } from "./read-fields.ts";
 import {

@@ -1,7 +1,6 @@
 import type { Sight } from "@rouse/contract";
 import type { Reading, WallClock } from "../reading.ts";
-import { nameFailure } from "./name-failure.ts";
-import { refusalIn } from "./name-refusal.ts";
+import { nameFailure, refusalIn } from "./name-failure.ts";
 import { countOf, digestOfValue, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
 import {
   andThen,

@@ -1,6 +1,6 @@
 import { Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { readSessionLine } from "./read-session-file.ts";
+import { readSessionLine } from "./read-stream.ts";
 import { startStream } from "./stream-state.ts";
 
 const clock = { now: 1_794_866_700_000, utcOffset: 0 };

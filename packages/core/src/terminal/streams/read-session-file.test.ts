@@ -1,7 +1,7 @@
 import { Sight } from "@rouse/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { hasWords, readSessionLine } from "./read-session-file.ts";
+import { hasWords, readSessionLine } from "./read-stream.ts";
 import { startStream } from "./stream-state.ts";
 
 const clock = { now: Date.UTC(2026, 10, 16, 14), utcOffset: 0 };

@@ -1,7 +1,6 @@
 import type { EpochMs, Sight } from "@rouse/contract";
-import { isCancelled } from "../../steps/read-event.ts";
-import { classOfText } from "../class-of-text.ts";
-import { cut, longestLine } from "../mask-text.ts";
+import { isCancelled } from "../../steps/digest-event.ts";
+import { classOfText, cut, longestLine } from "../mask-text.ts";
 import type { Reading } from "../reading.ts";
 import { isFence, ownLine } from "../speaker.ts";
 import { digestOfValue, textIn } from "./read-fields.ts";

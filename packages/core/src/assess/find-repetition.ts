@@ -2,9 +2,7 @@ import {
   type DurationMs,
   describeDuration,
   type EvidenceClass,
-  type FindingKind,
   type LoopKind,
-  loopKinds,
   type MonoMs,
   seconds,
 } from "@rouse/contract";
@@ -12,8 +10,8 @@ import type { Context } from "../context.ts";
 import type { AgentRecord, Finding } from "../record.ts";
 import { findLoops, hasMoved, type Loop } from "../steps/find-loops.ts";
 import type { ErrorClass, TerminalFacts } from "../terminal-facts.ts";
-import { conclude, type Detector, nothing } from "./look.ts";
-import { linesThatMove } from "./moved-since.ts";
+import { conclude, type Detector, found, nothing } from "./look.ts";
+import { isLoop, linesThatMove } from "./moved-since.ts";
 import { ifSeen } from "./stale-work.ts";
 
 /** Everything in an agent's steps that repeats. Without a new step there is nothing new to see: what was found stands. */
@@ -27,11 +25,9 @@ export function findRepetition(before: AgentRecord, record: AgentRecord, { now, 
 }
 
 const none: readonly Finding[] = [];
-const kinds: ReadonlySet<FindingKind> = new Set<FindingKind>(loopKinds);
-const isLoop = (kind: FindingKind): boolean => kinds.has(kind);
 
-/** A long answer costs some thousands; this is many of them. */
-const noticeableTokens = 50_000;
+/** A long answer costs some thousands of tokens; this is many of them. */
+export const noticeableTokens = 50_000;
 
 /**
  * Tokens go and nothing new comes. It says what a loop costs, not that there is one: worth a note. An agent in a terminal is measured by its work clock
@@ -171,17 +167,14 @@ export const findRepeatedError: Detector = (record, { now, policy }) => {
   const worst = repeated.toSorted((a, b) => Number(b.circles) - Number(a.circles) || b.times - a.times)[0];
   if (worst === undefined) return nothing;
   const { times, circles, novel, from, digest } = worst;
-  return {
-    finding: conclude(record, now, {
-      kind: "repeated-error",
-      level: circles ? "stuck" : "degraded",
-      confidence: circles ? 0.7 : 0.4,
-      class: "repetition",
-      text: `the same error ${times} times in ${describeDuration(now - from)}${circles ? " and little else new" : ", but other output is new"}`,
-      evidence: { times, newLines: novel, errorClass: digest },
-    }),
-    lookAgainAt: ifSeen(Math.min(...repeated.map((one) => one.from)) + window, until),
-  };
+  return found(record, now, ifSeen(Math.min(...repeated.map((one) => one.from)) + window, until), {
+    kind: "repeated-error",
+    level: circles ? "stuck" : "degraded",
+    confidence: circles ? 0.7 : 0.4,
+    class: "repetition",
+    text: `the same error ${times} times in ${describeDuration(now - from)}${circles ? " and little else new" : ", but other output is new"}`,
+    evidence: { times, newLines: novel, errorClass: digest },
+  });
 };
 
 /** A holder speaks every ten seconds. What it has not told yet has not been seen to be any better; of one that is lost nothing more will come. */

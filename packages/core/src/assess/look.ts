@@ -32,6 +32,12 @@ export function conclude(record: AgentRecord, now: MonoMs, concluded: Concluded)
   return { ...rest, since: before?.since ?? now, ...(restrainedBy === undefined ? {} : { restrainedBy }) };
 }
 
+/** What a detector answers that has found something. */
+export const found = (record: AgentRecord, now: MonoMs, lookAgainAt: MonoMs | null, concluded: Concluded): Look => ({
+  finding: conclude(record, now, concluded),
+  lookAgainAt,
+});
+
 export function earliest(a: MonoMs | null, b: MonoMs | null): MonoMs | null {
   if (a === null) return b;
   return b === null ? a : Math.min(a, b);

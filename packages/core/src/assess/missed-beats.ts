@@ -15,7 +15,7 @@ import type { Context } from "../context.ts";
 import { type Gap, lastGap } from "../doubt.ts";
 import { lastBeatHeard } from "../facts.ts";
 import type { AgentRecord, Finding } from "../record.ts";
-import { conclude, type Detector, earliest, gravity, nothing, nothingUntil, wholeSeconds } from "./look.ts";
+import { type Detector, earliest, found, gravity, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { newestWork } from "./moved-since.ts";
 
 /** How often an agent whose silence nobody can vouch for is looked at again. */
@@ -44,23 +44,20 @@ export const findMissedBeats: Detector = (record, context) => {
     return { finding: standing, lookAgainAt };
   }
   if (missed === 0 || level === null) return nothingUntil(next);
-  return {
-    finding: conclude(record, now, {
-      kind: "missed-beats",
-      level,
-      confidence: ceiling === null ? confidences[missed] : 0.3,
-      class: "absence",
-      text: `${describeMissed(missed, policy)}${goesOn ? ", but its work goes on" : ""}`,
-      evidence: {
-        missed: policy.beatsPromised ? 1 : missed,
-        silentSeconds: wholeSeconds(silent),
-        ttlSeconds: wholeSeconds(rhythm.ttl),
-        ...(goesOn ? { goesOn: "yes" } : {}),
-      },
-      restrainedBy: ceiling?.because,
-    }),
-    lookAgainAt,
-  };
+  return found(record, now, lookAgainAt, {
+    kind: "missed-beats",
+    level,
+    confidence: ceiling === null ? confidences[missed] : 0.3,
+    class: "absence",
+    text: `${describeMissed(missed, policy)}${goesOn ? ", but its work goes on" : ""}`,
+    evidence: {
+      missed: policy.beatsPromised ? 1 : missed,
+      silentSeconds: wholeSeconds(silent),
+      ttlSeconds: wholeSeconds(rhythm.ttl),
+      ...(goesOn ? { goesOn: "yes" } : {}),
+    },
+    restrainedBy: ceiling?.because,
+  });
 };
 
 const describeMissed = (missed: number, { beatsPromised, beatInterval }: Policy): string =>
@@ -192,15 +189,12 @@ export const findUnreadBeats: Detector = (record, { now, policy }) => {
   // Old beats that are delivered once more come among new ones.
   const overdueAt = lastAt + interval + policy.beatGrace;
   if (now <= overdueAt) return nothingUntil(overdueAt + 1);
-  return {
-    finding: conclude(record, now, {
-      kind: "sequence-restarted",
-      level: "degraded",
-      confidence: 0.8,
-      class: "self-report",
-      text: "its beats arrive with sequence numbers that began again, so they are not read: give a new incarnation",
-      evidence: { lastSequence: lastSequence ?? 0, sequence: startedOver.sequence, unread: startedOver.count },
-    }),
-    lookAgainAt: null,
-  };
+  return found(record, now, null, {
+    kind: "sequence-restarted",
+    level: "degraded",
+    confidence: 0.8,
+    class: "self-report",
+    text: "its beats arrive with sequence numbers that began again, so they are not read: give a new incarnation",
+    evidence: { lastSequence: lastSequence ?? 0, sequence: startedOver.sequence, unread: startedOver.count },
+  });
 };

@@ -10,7 +10,7 @@ import {
 import type { Activity } from "../facts.ts";
 import type { AgentRecord } from "../record.ts";
 import { type TerminalFacts, type TreeFacts, tellsSteps, toolsBegunAt } from "../terminal-facts.ts";
-import { conclude, type Detector, nothing, nothingUntil, wholeSeconds } from "./look.ts";
+import { type Detector, found, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { newestFact } from "./moved-since.ts";
 import { stateOfTree } from "./process-tree.ts";
 
@@ -48,21 +48,18 @@ export const findOverdueCall: Detector = (record, { now, policy }) => {
   if (!isSaidSince(record, open, terminal, due)) return nothing;
   const waited = now - movedAt;
   const what = open.kind === "model" ? "its request to the model" : "its tool";
-  return {
-    finding: conclude(record, now, {
-      kind: "overdue-call",
-      level: "stuck",
-      confidence: 0.9,
-      class: "overdue",
-      text: `${what} is open for ${describeDuration(now - open.since)}, ${describeDuration(waited)} without a byte; it is given up after ${describeDuration(limit)}`,
-      evidence: {
-        waitedSeconds: wholeSeconds(waited),
-        limitSeconds: wholeSeconds(limit),
-        sockets: tree.network.sockets,
-      },
-    }),
-    lookAgainAt: null,
-  };
+  return found(record, now, null, {
+    kind: "overdue-call",
+    level: "stuck",
+    confidence: 0.9,
+    class: "overdue",
+    text: `${what} is open for ${describeDuration(now - open.since)}, ${describeDuration(waited)} without a byte; it is given up after ${describeDuration(limit)}`,
+    evidence: {
+      waitedSeconds: wholeSeconds(waited),
+      limitSeconds: wholeSeconds(limit),
+      sockets: tree.network.sockets,
+    },
+  });
 };
 
 type Open = NonNullable<Extract<Activity, { kind: "RUNNING" }>["open"]>;
@@ -107,17 +104,14 @@ export const findOvertime: Detector = (record, { now, policy }) => {
   // What it does next wakes us: nothing is held against it for time alone.
   if (newestFact(record) < due) return nothing;
   const over = now - overtime.since;
-  return {
-    finding: conclude(record, now, {
-      kind: "task-timed-out",
-      level: "stuck",
-      confidence: 0.9,
-      class: "overdue",
-      text: `it works on although its task timed out ${describeDuration(over)} ago and is no longer its own`,
-      evidence: { sinceSeconds: wholeSeconds(over), told: isToldToStop(record) ? "yes" : "no" },
-    }),
-    lookAgainAt: null,
-  };
+  return found(record, now, null, {
+    kind: "task-timed-out",
+    level: "stuck",
+    confidence: 0.9,
+    class: "overdue",
+    text: `it works on although its task timed out ${describeDuration(over)} ago and is no longer its own`,
+    evidence: { sinceSeconds: wholeSeconds(over), told: isToldToStop(record) ? "yes" : "no" },
+  });
 };
 
 /** The time in which nobody could see what came of it is not held against it. */

@@ -4,7 +4,7 @@ import { patienceWith, whenWorked, workedSince } from "../accept/work-clock.ts";
 import type { Context } from "../context.ts";
 import type { Mark } from "../facts.ts";
 import type { AgentRecord } from "../record.ts";
-import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
+import { type Detector, earliest, found, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { owesBeats } from "./missed-beats.ts";
 import { describeWork, mayBeBuilding, stateOfTree } from "./process-tree.ts";
 
@@ -23,21 +23,18 @@ export const findStaleCheckpoint: Detector = (record, context) => {
   const others = otherWork(record, now, seen, policy.staleDegraded);
   const building = mayBuild(record, context);
   const stuck = look.age >= staleStuck && !others.fresh && !building.now;
-  return {
-    finding: conclude(record, now, {
-      kind: "stale-checkpoint",
-      level: stuck ? "stuck" : "degraded",
-      confidence: stuck ? 0.9 : others.fresh ? 0.3 : 0.6,
-      class: "absence",
-      text: `no new checkpoint in ${describeDuration(look.age)} of work${others.fresh ? ", but other work goes on" : building.text}`,
-      evidence: {
-        workedSeconds: wholeSeconds(look.age),
-        staleAfterSeconds: wholeSeconds(staleStuck),
-        ...(others.fresh || building.now ? goesOn : {}),
-      },
-    }),
-    lookAgainAt: earliest(earliest(look.next, others.staleAt), building.until),
-  };
+  return found(record, now, earliest(earliest(look.next, others.staleAt), building.until), {
+    kind: "stale-checkpoint",
+    level: stuck ? "stuck" : "degraded",
+    confidence: stuck ? 0.9 : others.fresh ? 0.3 : 0.6,
+    class: "absence",
+    text: `no new checkpoint in ${describeDuration(look.age)} of work${others.fresh ? ", but other work goes on" : building.text}`,
+    evidence: {
+      workedSeconds: wholeSeconds(look.age),
+      staleAfterSeconds: wholeSeconds(staleStuck),
+      ...(others.fresh || building.now ? goesOn : {}),
+    },
+  });
 };
 
 /** No new fact of work of any kind. An indicator that never moved yet says little, so it alone never makes an agent STUCK. */
@@ -51,21 +48,18 @@ export const findNoProgress: Detector = (record, context) => {
   const building = mayBuild(record, context);
   const stands = record.seen.facts.progressMoves && certainlyStands(record) && !building.now;
   const stuck = look.age >= staleStuck && stands;
-  return {
-    finding: conclude(record, now, {
-      kind: "no-progress",
-      level: stuck ? "stuck" : "degraded",
-      confidence: stuck ? 0.85 : record.seen.facts.progressMoves ? 0.5 : 0.3,
-      class: "absence",
-      text: `no new fact in ${describeDuration(look.age)} of work${building.text}`,
-      evidence: {
-        workedSeconds: wholeSeconds(look.age),
-        staleAfterSeconds: wholeSeconds(staleStuck),
-        ...(building.now ? goesOn : {}),
-      },
-    }),
-    lookAgainAt: earliest(look.next, building.until),
-  };
+  return found(record, now, earliest(look.next, building.until), {
+    kind: "no-progress",
+    level: stuck ? "stuck" : "degraded",
+    confidence: stuck ? 0.85 : record.seen.facts.progressMoves ? 0.5 : 0.3,
+    class: "absence",
+    text: `no new fact in ${describeDuration(look.age)} of work${building.text}`,
+    evidence: {
+      workedSeconds: wholeSeconds(look.age),
+      staleAfterSeconds: wholeSeconds(staleStuck),
+      ...(building.now ? goesOn : {}),
+    },
+  });
 };
 
 /** No tool call. While tokens are being spent it may be thinking hard: that is a warning, not a verdict. */
@@ -81,21 +75,18 @@ export const findNoToolCall: Detector = (record, context) => {
   const tokens = freshness(record, record.seen.facts.tokens, now, seen, patience);
   const building = mayBuild(record, context);
   const stuck = !others.fresh && !tokens.fresh && certainlyStands(record) && !building.now;
-  return {
-    finding: conclude(record, now, {
-      kind: "no-tool-call",
-      level: stuck ? "stuck" : "degraded",
-      confidence: stuck ? 0.8 : 0.4,
-      class: "absence",
-      text: `no tool call in ${describeDuration(look.age)} of work${tokens.fresh ? ", but tokens are being spent" : building.text}`,
-      evidence: {
-        workedSeconds: wholeSeconds(look.age),
-        allowedSeconds: wholeSeconds(patience),
-        ...(others.fresh || tokens.fresh || building.now ? goesOn : {}),
-      },
-    }),
-    lookAgainAt: earliest(earliest(others.staleAt, tokens.staleAt), building.until),
-  };
+  return found(record, now, earliest(earliest(others.staleAt, tokens.staleAt), building.until), {
+    kind: "no-tool-call",
+    level: stuck ? "stuck" : "degraded",
+    confidence: stuck ? 0.8 : 0.4,
+    class: "absence",
+    text: `no tool call in ${describeDuration(look.age)} of work${tokens.fresh ? ", but tokens are being spent" : building.text}`,
+    evidence: {
+      workedSeconds: wholeSeconds(look.age),
+      allowedSeconds: wholeSeconds(patience),
+      ...(others.fresh || tokens.fresh || building.now ? goesOn : {}),
+    },
+  });
 };
 
 /** No token spent although it says it is running. */
@@ -110,21 +101,18 @@ export const findZeroTokens: Detector = (record, context) => {
   const others = otherWork(record, now, seen, patience);
   const building = mayBuild(record, context);
   const stuck = record.seen.facts.progressMoves && !others.fresh && certainlyStands(record) && !building.now;
-  return {
-    finding: conclude(record, now, {
-      kind: "zero-tokens",
-      level: stuck ? "stuck" : "degraded",
-      confidence: stuck ? 0.8 : 0.4,
-      class: "absence",
-      text: `no token spent in ${describeDuration(look.age)} of work${building.text}`,
-      evidence: {
-        workedSeconds: wholeSeconds(look.age),
-        allowedSeconds: wholeSeconds(patience),
-        ...(others.fresh || building.now ? goesOn : {}),
-      },
-    }),
-    lookAgainAt: earliest(others.staleAt, building.until),
-  };
+  return found(record, now, earliest(others.staleAt, building.until), {
+    kind: "zero-tokens",
+    level: stuck ? "stuck" : "degraded",
+    confidence: stuck ? 0.8 : 0.4,
+    class: "absence",
+    text: `no token spent in ${describeDuration(look.age)} of work${building.text}`,
+    evidence: {
+      workedSeconds: wholeSeconds(look.age),
+      allowedSeconds: wholeSeconds(patience),
+      ...(others.fresh || building.now ? goesOn : {}),
+    },
+  });
 };
 
 /** There is work on its hook and it does not run it. */
@@ -138,17 +126,14 @@ export const findUnstartedTask: Detector = (record, { now, policy }) => {
   if (lain < policy.taskNotStarted) return nothingUntil(ifSeen(since + policy.taskNotStarted, seen));
   const stuckAfter = 3 * policy.taskNotStarted;
   const stuck = lain >= stuckAfter;
-  return {
-    finding: conclude(record, now, {
-      kind: "task-not-started",
-      level: stuck ? "stuck" : "degraded",
-      confidence: stuck ? 0.8 : 0.6,
-      class: "absence",
-      text: `its task was assigned ${describeDuration(lain)} ago and it is idle`,
-      evidence: { assignedSeconds: wholeSeconds(lain), allowedSeconds: wholeSeconds(policy.taskNotStarted) },
-    }),
-    lookAgainAt: stuck ? null : ifSeen(since + stuckAfter, seen),
-  };
+  return found(record, now, stuck ? null : ifSeen(since + stuckAfter, seen), {
+    kind: "task-not-started",
+    level: stuck ? "stuck" : "degraded",
+    confidence: stuck ? 0.8 : 0.6,
+    class: "absence",
+    text: `its task was assigned ${describeDuration(lain)} ago and it is idle`,
+    evidence: { assignedSeconds: wholeSeconds(lain), allowedSeconds: wholeSeconds(policy.taskNotStarted) },
+  });
 };
 
 /**

@@ -14,7 +14,8 @@ import { endedAtLimit, heldByLimit, isKilled, isStanding } from "../limit.ts";
 import type { AgentRecord, Finding } from "../record.ts";
 import { runsOnce } from "../restart-rule.ts";
 import { lacksMarker, type TerminalFacts } from "../terminal-facts.ts";
-import { conclude, type Detector, earliest, type Look, nothing, nothingUntil, wholeSeconds } from "./look.ts";
+import { noticeableTokens } from "./find-repetition.ts";
+import { type Detector, earliest, found, type Look, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { describeWork, mayBeBuilding, stateOfTree, type TreeState } from "./process-tree.ts";
 import { ageOf, freshness, seenUntil } from "./stale-work.ts";
 
@@ -40,25 +41,21 @@ export const findNoOutput: Detector = (record, { now, policy }) => {
   const rests = restUntil === null || now >= restUntil;
   // Who computes for longer than children may be waited for is asked about, whatever its owner calls idle; and a stir puts the rule off, but makes nobody well.
   const stuck = stands && !others.fresh && (rests || busy || stoodStill(record, terminal));
-  return {
-    finding: conclude(record, now, {
-      kind: "no-output",
-      level: stuck ? "stuck" : "degraded",
-      confidence: stuck ? (busy ? 0.5 : 0.8) : tree.kind === "unknown" && !others.fresh ? 0.5 : 0.4,
-      class: "absence",
-      text: `no new output in ${describeDuration(look.age)}${others.fresh ? ", but other work goes on" : describeTree(tree, terminal)}`,
-      evidence: {
-        workedSeconds: wholeSeconds(look.age),
-        allowedSeconds: wholeSeconds(idle),
-        busy: tree.kind === "unknown" ? "unknown" : busy ? "yes" : "no",
-        ...(others.fresh || !rests ? { goesOn: "yes" } : {}),
-      },
-    }),
-    lookAgainAt: earliest(
-      earliest(look.next, others.staleAt),
-      earliest(busy && tree.until > now ? tree.until : null, rests ? null : restUntil),
-    ),
-  };
+  const quietAt = busy && tree.until > now ? tree.until : null;
+  const lookAgainAt = earliest(earliest(look.next, others.staleAt), earliest(quietAt, rests ? null : restUntil));
+  return found(record, now, lookAgainAt, {
+    kind: "no-output",
+    level: stuck ? "stuck" : "degraded",
+    confidence: stuck ? (busy ? 0.5 : 0.8) : tree.kind === "unknown" && !others.fresh ? 0.5 : 0.4,
+    class: "absence",
+    text: `no new output in ${describeDuration(look.age)}${others.fresh ? ", but other work goes on" : describeTree(tree, terminal)}`,
+    evidence: {
+      workedSeconds: wholeSeconds(look.age),
+      allowedSeconds: wholeSeconds(idle),
+      busy: tree.kind === "unknown" ? "unknown" : busy ? "yes" : "no",
+      ...(others.fresh || !rests ? { goesOn: "yes" } : {}),
+    },
+  });
 };
 
 /**
@@ -113,9 +110,6 @@ function describeTree({ kind }: TreeState, { tree }: TerminalFacts): string {
   return kind === "busy" ? describeWork(tree) : " and its processes are quiet";
 }
 
-/** Tokens worth a word when nothing came of them. */
-const noticeableTokens = 50_000;
-
 /** Tokens are being spent and nothing new comes of it. It may be a hard problem: somebody should look, nobody should act. */
 export const findTokenBurn: Detector = (record, { now, policy }) => {
   const { terminal, facts } = record.seen;
@@ -126,17 +120,14 @@ export const findTokenBurn: Detector = (record, { now, policy }) => {
   const burnt = (facts.tokenCount ?? 0) - (terminal.tokensAtProgress ?? facts.tokenCount ?? 0);
   const spending = freshness(record, facts.tokens, now, seen, policy.staleDegraded);
   if (burnt < noticeableTokens || !spending.fresh) return nothing;
-  return {
-    finding: conclude(record, now, {
-      kind: "token-burn",
-      level: "degraded",
-      confidence: 0.5,
-      class: "absence",
-      text: `${burnt} tokens spent in ${describeDuration(look.age)} without a new fact`,
-      evidence: { tokens: burnt, workedSeconds: wholeSeconds(look.age) },
-    }),
-    lookAgainAt: spending.staleAt,
-  };
+  return found(record, now, spending.staleAt, {
+    kind: "token-burn",
+    level: "degraded",
+    confidence: 0.5,
+    class: "absence",
+    text: `${burnt} tokens spent in ${describeDuration(look.age)} without a new fact`,
+    evidence: { tokens: burnt, workedSeconds: wholeSeconds(look.age) },
+  });
 };
 
 /** A holder looks every few seconds. */
@@ -163,17 +154,14 @@ export const findCompletionTimeout: Detector = (record, { now, policy }) => {
   const isKnown = record.health.findings.some(({ kind }) => kind === "completion-timeout");
   if (terminal.seenAt < due || (!isKnown && terminal.seenAt < now - seenLately)) return nothing;
   const waited = now - since;
-  return {
-    finding: conclude(record, now, {
-      kind: "completion-timeout",
-      level: "stuck",
-      confidence: 0.8,
-      class: "absence",
-      text: `its turn ended and ${describeDuration(waited)} passed without the completion marker`,
-      evidence: { waitedSeconds: wholeSeconds(waited), allowedSeconds: wholeSeconds(policy.terminal.completion) },
-    }),
-    lookAgainAt: null,
-  };
+  return found(record, now, null, {
+    kind: "completion-timeout",
+    level: "stuck",
+    confidence: 0.8,
+    class: "absence",
+    text: `its turn ended and ${describeDuration(waited)} passed without the completion marker`,
+    evidence: { waitedSeconds: wholeSeconds(waited), allowedSeconds: wholeSeconds(policy.terminal.completion) },
+  });
 };
 
 /** It ran into its context limit and nothing new was written since: no hand-off, no compaction. */
@@ -186,17 +174,14 @@ export const findContextExhausted: Detector = (record, { now, policy }) => {
   const look = ageOf(record, terminal.contextLimitAt, now, seenUntil(record, policy), [completion]);
   // Of a program that is not known, a line that speaks of a limit may be about anything.
   const stuck = look.age >= completion && terminal.family !== "generic";
-  return {
-    finding: conclude(record, now, {
-      kind: "context-exhausted",
-      level: stuck ? "stuck" : "degraded",
-      confidence: stuck ? 0.7 : 0.5,
-      class: "explicit-error",
-      text: `it reached its context limit ${describeDuration(age)} ago`,
-      evidence: { sinceSeconds: wholeSeconds(age) },
-    }),
-    lookAgainAt: look.next,
-  };
+  return found(record, now, look.next, {
+    kind: "context-exhausted",
+    level: stuck ? "stuck" : "degraded",
+    confidence: stuck ? 0.7 : 0.5,
+    class: "explicit-error",
+    text: `it reached its context limit ${describeDuration(age)} ago`,
+    evidence: { sinceSeconds: wholeSeconds(age) },
+  });
 };
 
 /** Compacting is ordinary, up to three times in a run; doing it again with nothing new in between is going round in circles. */
@@ -207,17 +192,14 @@ export const findIdleCompactions: Detector = (record, { now }) => {
   const compactions = terminal?.compactions ?? null;
   if (terminal === null || compactions === null || compactions.times < compactsAfter) return nothing;
   if (terminal.novel !== compactions.novel || terminal.contextLimitAt !== null) return nothing;
-  return {
-    finding: conclude(record, now, {
-      kind: "context-exhausted",
-      level: "degraded",
-      confidence: 0.6,
-      class: "absence",
-      text: `its context was compacted ${compactions.times} times with nothing new in between`,
-      evidence: { compactions: compactions.times },
-    }),
-    lookAgainAt: null,
-  };
+  return found(record, now, null, {
+    kind: "context-exhausted",
+    level: "degraded",
+    confidence: 0.6,
+    class: "absence",
+    text: `its context was compacted ${compactions.times} times with nothing new in between`,
+    evidence: { compactions: compactions.times },
+  });
 };
 
 const spinsAfter = 12;
@@ -226,17 +208,14 @@ const spinsAfter = 12;
 export const findSpinning: Detector = (record, { now }) => {
   const file = record.seen.terminal?.file ?? null;
   if (file === null || file.times < spinsAfter) return nothing;
-  return {
-    finding: conclude(record, now, {
-      kind: "spinning-on-file",
-      level: "note",
-      confidence: 0.3,
-      class: "absence",
-      text: `the same file ${file.times} times in a row`,
-      evidence: { times: file.times, file: file.digest },
-    }),
-    lookAgainAt: null,
-  };
+  return found(record, now, null, {
+    kind: "spinning-on-file",
+    level: "note",
+    confidence: 0.3,
+    class: "absence",
+    text: `the same file ${file.times} times in a row`,
+    evidence: { times: file.times, file: file.digest },
+  });
 };
 
 /** Shown while it lasts, so that nobody wonders about the quiet. */
@@ -247,17 +226,14 @@ export const findRateLimit: Detector = (record, { now }) => {
   const waited = now - activity.since;
   const failed = isStanding(limit) || terminal.wait !== "provider" ? null : (terminal.retry ?? null);
   if (failed !== null && !isPutOff(failed)) return findRetry(record, failed, now);
-  return {
-    finding: conclude(record, now, {
-      kind: "rate-limited",
-      level: "note",
-      confidence: 0.9,
-      class: "self-report",
-      text: `its provider has put it off for ${describeDuration(waited)}`,
-      evidence: { waitedSeconds: wholeSeconds(waited), times: (limit?.attempts ?? 0) + 1 },
-    }),
-    lookAgainAt: null,
-  };
+  return found(record, now, null, {
+    kind: "rate-limited",
+    level: "note",
+    confidence: 0.9,
+    class: "self-report",
+    text: `its provider has put it off for ${describeDuration(waited)}`,
+    evidence: { waitedSeconds: wholeSeconds(waited), times: (limit?.attempts ?? 0) + 1 },
+  });
 };
 
 type Retry = NonNullable<TerminalFacts["retry"]>;
@@ -266,17 +242,15 @@ type Retry = NonNullable<TerminalFacts["retry"]>;
 const isPutOff = ({ status }: Retry): boolean => status === 429 || status === 503 || status === 529;
 
 /** Its request came to nothing, and its program tries again in its own time: no provider has put it off. */
-const findRetry = (record: AgentRecord, retry: Retry, now: MonoMs): Look => ({
-  finding: conclude(record, now, {
+const findRetry = (record: AgentRecord, retry: Retry, now: MonoMs): Look =>
+  found(record, now, null, {
     kind: "request-retried",
     level: "note",
     confidence: 0.9,
     class: "self-report",
     text: `${describeFailure(retry)}; its program tries again`,
     evidence: { attempt: retry.attempt, status: retry.status ?? "none" },
-  }),
-  lookAgainAt: null,
-});
+  });
 
 function describeFailure({ status, cause }: Retry): string {
   if (cause === "no-answer") return "its provider did not answer in time";
@@ -284,8 +258,8 @@ function describeFailure({ status, cause }: Retry): string {
   return status === null ? "a request to its provider failed" : `its provider answered with status ${status}`;
 }
 
-/** Whether others end with it shows within so long: until then nobody is told of one end alone. */
-const gatheringTime: DurationMs = seconds(5);
+/** How long the monitor waits for other agents to end as well, before it tells of one end alone. */
+export const gatheringTime: DurationMs = seconds(5);
 
 const gatheredAt = ({ health: { findings } }: AgentRecord, now: MonoMs): MonoMs =>
   (findings.find(({ kind }) => kind === "process-exited")?.since ?? now) + gatheringTime;
@@ -307,18 +281,16 @@ export const findProcessExit: Detector = (record, context) => {
   const waits = endedAtLimit(record) && (back === null || now < back || resumesByItself(policy));
   const isSeen = record.seen.terminal?.foreground === true;
   const restrainedBy = waits || isSeen ? undefined : restraintOfOthers(record, context);
-  return {
-    finding: conclude(record, now, {
-      kind: "process-exited",
-      level: waits || isSeen || runsOnce(record) ? "note" : "unresponsive",
-      confidence: exit.cause === "unseen" ? 0.9 : 1,
-      class: "process",
-      text: describeExit(exit, describeLast(record.seen.terminal, policy)),
-      evidence: { code: exit.code ?? "unknown", signal: exit.signal ?? "none", cause: exit.cause },
-      restrainedBy,
-    }),
-    lookAgainAt: restrainedBy === "gathering" ? gatheredAt(record, now) : back !== null && back > now ? back : null,
-  };
+  const backAt = back !== null && back > now ? back : null;
+  return found(record, now, restrainedBy === "gathering" ? gatheredAt(record, now) : backAt, {
+    kind: "process-exited",
+    level: waits || isSeen || runsOnce(record) ? "note" : "unresponsive",
+    confidence: exit.cause === "unseen" ? 0.9 : 1,
+    class: "process",
+    text: describeExit(exit, describeLast(record.seen.terminal, policy)),
+    evidence: { code: exit.code ?? "unknown", signal: exit.signal ?? "none", cause: exit.cause },
+    restrainedBy,
+  });
 };
 
 /** Its own policy starts it again as soon as that is due: until it is done, nothing is the matter. */
@@ -352,17 +324,14 @@ export const isConversationFull = (terminal: TerminalFacts, policy: Policy): boo
 export const findHolderLost: Detector = (record, { now }) => {
   const { terminal } = record.seen;
   if (terminal === null || terminal.holder === "here" || terminal.exit !== null) return nothing;
-  return {
-    finding: conclude(record, now, {
-      kind: "holder-lost",
-      level: "degraded",
-      confidence: 0.9,
-      class: "process",
-      text: `its process lives, but ${lostInWords[terminal.lostBecause ?? "gone"]}`,
-      evidence: { pid: terminal.pid, because: terminal.lostBecause ?? "gone" },
-    }),
-    lookAgainAt: null,
-  };
+  return found(record, now, null, {
+    kind: "holder-lost",
+    level: "degraded",
+    confidence: 0.9,
+    class: "process",
+    text: `its process lives, but ${lostInWords[terminal.lostBecause ?? "gone"]}`,
+    evidence: { pid: terminal.pid, because: terminal.lostBecause ?? "gone" },
+  });
 };
 
 const lostInWords: Record<HolderLoss, string> = {

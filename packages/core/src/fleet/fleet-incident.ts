@@ -1,13 +1,12 @@
 import {
-  type DurationMs,
   type EscalationDecision,
   type FleetCause,
   fleetId,
   type MonoMs,
   type Policy,
   type RouseEvent,
-  seconds,
 } from "@rouse/contract";
+import { gatheringTime } from "../assess/terminal-signs.ts";
 import type { Escalation } from "../incident.ts";
 import { timeToAnswer } from "../intervene/escalation-life.ts";
 import type { Action, ActionOutcome } from "../signal.ts";
@@ -205,9 +204,6 @@ export const newOpen = (id: string, because: FleetCause, scope: Scope, now: Mono
   ...{ named: new Set<string>(), unasked: new Set<string>(), wanting: new Set<string>(), tellAt: null },
   ...{ grown: false, askAnewAt: null, stage: { kind: "held" }, alert: null },
 });
-
-/** Who dies within so long after another is told of with it. */
-export const gatheringTime: DurationMs = seconds(5);
 
 /** After a restart of the monitor. `heardBy`: when everybody had the time to be heard. */
 export function reopen(incident: FleetIncident, now: MonoMs, heardBy: MonoMs): Open {

@@ -7,6 +7,7 @@ import {
   type SelfCheckPolicy,
 } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
+import { gatheringTime } from "../assess/terminal-signs.ts";
 import {
   answerFleet,
   asSaved,
@@ -14,7 +15,6 @@ import {
   type FleetDoings,
   type FleetIncident,
   type FleetStage,
-  gatheringTime,
   newOpen,
   nothing,
   type Open,

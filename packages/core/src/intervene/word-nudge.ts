@@ -1,11 +1,5 @@
-import {
-  describeDuration,
-  type FindingKind,
-  type LoopKind,
-  loopKinds,
-  type MonoMs,
-  type NudgeTemplate,
-} from "@rouse/contract";
+import { describeDuration, type FindingKind, type MonoMs, type NudgeTemplate } from "@rouse/contract";
+import { isLoop } from "../assess/moved-since.ts";
 import type { AgentRecord } from "../record.ts";
 import type { TakenTask } from "../tasks/task-record.ts";
 
@@ -15,9 +9,7 @@ export interface Wording {
   readonly text: string;
 }
 
-const choices = ["Please either:", "- Update your progress", "- Request handoff if stuck", "- Report blockers"].join(
-  "\n",
-);
+const choices = "Please either:\n- Update your progress\n- Request handoff if stuck\n- Report blockers";
 
 /** Loops that by their own definition bring the same again. Of the others (one call whatever comes back, failures of different kinds) nobody knows that. */
 const bringsNothing: ReadonlySet<FindingKind> = new Set<FindingKind>([
@@ -32,7 +24,7 @@ const bringsNothing: ReadonlySet<FindingKind> = new Set<FindingKind>([
 /** The default is the reminder of old; of a loop, the loop is named. */
 export function wordNudge(record: AgentRecord, cause: FindingKind | null, now: MonoMs): Wording {
   const finding = record.health.findings.find(({ kind }) => kind === cause);
-  if (finding !== undefined && loopKinds.includes(finding.kind as LoopKind)) {
+  if (finding !== undefined && isLoop(finding.kind)) {
     const outcome = bringsNothing.has(finding.kind) ? " Nothing new has come of it." : "";
     return { template: "loop", text: `FACT: ${sentence(finding.text)}${outcome}\n${choices}` };
   }

@@ -6,7 +6,7 @@ import { chooseRung } from "./decide/choose-rung.ts";
 import type { Rung } from "./decide/rung.ts";
 import type { Incident, Stage } from "./incident.ts";
 import { burnDue, tellBurn } from "./intervene/after-hand-over.ts";
-import { type Intervened, respond } from "./intervene/alert-life.ts";
+import { type Intervened, join, respond, unchanged } from "./intervene/alert-life.ts";
 import {
   askAgain,
   escalate,
@@ -31,7 +31,7 @@ import {
   tellShutGate,
   withdrawStop,
 } from "./intervene/stop-life.ts";
-import type { AgentRecord } from "./record.ts";
+import { type AgentRecord, withEnding, withLadder } from "./record.ts";
 import { followLimit, limitDue } from "./recover/limit-life.ts";
 import {
   awaitNewLife,
@@ -105,17 +105,7 @@ function tellWhomItConcerns(before: AgentRecord, at: Intervened, context: Contex
 const later = (due: MonoMs | null, now: MonoMs): MonoMs | null => (due !== null && due > now ? due : null);
 
 function inTurn(record: AgentRecord, steps: readonly ((record: AgentRecord) => Intervened)[]): Intervened {
-  return steps.reduce<Intervened>((at, step) => join(at, step(at.record)), { record, events: none, actions: none });
-}
-
-const none: readonly never[] = [];
-
-function join(before: Intervened, after: Intervened): Intervened {
-  return {
-    record: after.record,
-    events: after.events.length === 0 ? before.events : [...before.events, ...after.events],
-    actions: after.actions.length === 0 ? before.actions : [...before.actions, ...after.actions],
-  };
+  return steps.reduce((at, step) => join(at, step(at.record)), unchanged(record));
 }
 
 function wakeFor(at: Intervened, until: MonoMs | null): Intervened {
@@ -125,7 +115,7 @@ function wakeFor(at: Intervened, until: MonoMs | null): Intervened {
 function takeRung(record: AgentRecord, rung: Exclude<Rung, { kind: "wait" }>, context: Context): Intervened {
   const { now, policy } = context;
   if (rung.kind === "open") return openIncident(record, rung.illness, rung.cause, context);
-  if (rung.kind === "take-back") return only({ ...record, ladder: { ...record.ladder, handedOver: null } });
+  if (rung.kind === "take-back") return unchanged(withLadder(record, { handedOver: null }));
   const { incident } = record.ladder;
   if (incident === null) throw new Error(`${rung.kind} without an incident`);
   switch (rung.kind) {
@@ -146,7 +136,7 @@ function takeRung(record: AgentRecord, rung: Exclude<Rung, { kind: "wait" }>, co
     case "save-work":
       return saveWork(record, orderFor(record, incident, rung.cause), context);
     case "order-stop":
-      return record.ending.stop === null ? only(record) : orderStop(record, record.ending.stop, context);
+      return record.ending.stop === null ? unchanged(record) : orderStop(record, record.ending.stop, context);
     case "recall-stop":
       return recallStop(record);
     case "withdraw-stop":
@@ -162,7 +152,7 @@ function takeRung(record: AgentRecord, rung: Exclude<Rung, { kind: "wait" }>, co
     case "give-up":
       return giveUp(record, incident, rung, context);
     case "watch-closely":
-      return only(
+      return unchanged(
         stand(
           record,
           { ...incident, incarnation: record.life.incarnation },
@@ -191,17 +181,13 @@ function noteShut(refused: Intervened, incident: Incident, now: MonoMs): Interve
 
 function tellShut(record: AgentRecord, incident: Incident, because: StopRefusal, now: MonoMs): Intervened {
   const { stage } = incident;
-  if (stage.kind !== "stopping" || stage.shut === null) return only(record);
+  if (stage.kind !== "stopping" || stage.shut === null) return unchanged(record);
   const told = stand(record, incident, { ...stage, shut: { ...stage.shut, told: true } });
   return tellShutGate(told, incident, because, stage.shut.since, now);
 }
 
-const only = (record: AgentRecord): Intervened => ({ record, events: none, actions: none });
-
-const stand = (record: AgentRecord, incident: Incident, stage: Stage): AgentRecord => ({
-  ...record,
-  ladder: { ...record.ladder, incident: { ...incident, stage } },
-});
+const stand = (record: AgentRecord, incident: Incident, stage: Stage): AgentRecord =>
+  withLadder(record, { incident: { ...incident, stage } });
 
 /** Pressed once is started once: if that fails, the budget counts again. */
 const downAgain = (stage: Stage): Stage =>
@@ -219,14 +205,14 @@ function nudge(
 
 function tell(record: AgentRecord, now: MonoMs): Intervened {
   const escalation = openEscalation(record);
-  return escalation === null ? only(record) : tellOverdue(record, escalation, now);
+  return escalation === null ? unchanged(record) : tellOverdue(record, escalation, now);
 }
 
 /** To the next stage without an answer, or without waiting for one any longer. What was refused before is tried anew. */
 function leave(record: AgentRecord, incident: Incident, stage: Stage, now: MonoMs): Intervened {
   const withdrawn = withdrawEscalation(record, "the ladder went on", now);
   const left = stand(record, incident, stage);
-  return { ...withdrawn, record: { ...left, ending: { ...left.ending, refused: null } } };
+  return { ...withdrawn, record: withEnding(left, { refused: null }) };
 }
 
 function goDown(record: AgentRecord, incident: Incident, by: "restart" | "recovery", now: MonoMs): Intervened {

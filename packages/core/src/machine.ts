@@ -1,5 +1,5 @@
-import type { MonoMs, RouseEvent } from "@rouse/contract";
-import type { Action } from "./signal.ts";
+import type { MonoMs } from "@rouse/contract";
+import type { Told } from "./signal.ts";
 
 /** For another machine: delivered after the step that wrote it, and saved in the same commit. */
 export interface Letter {
@@ -10,12 +10,10 @@ export interface Letter {
 }
 
 /** What one step comes to. */
-export interface Stepped<R, A> {
+export interface Stepped<R, A> extends Told {
   readonly record: R;
   /** For whoever waits for an answer. */
   readonly reply: A;
-  readonly events: readonly RouseEvent[];
-  readonly actions: readonly Action[];
   readonly letters?: readonly Letter[];
 }
 

@@ -282,6 +282,22 @@ export function nextIncarnation(record: AgentRecord, incarnation: number, now: M
   };
 }
 
+/** The record with some fields of one group changed. */
+export const withSeen = (record: AgentRecord, changes: Partial<Seen>): AgentRecord => ({
+  ...record,
+  seen: { ...record.seen, ...changes },
+});
+
+export const withLadder = (record: AgentRecord, changes: Partial<Ladder>): AgentRecord => ({
+  ...record,
+  ladder: { ...record.ladder, ...changes },
+});
+
+export const withEnding = (record: AgentRecord, changes: Partial<Ending>): AgentRecord => ({
+  ...record,
+  ending: { ...record.ending, ...changes },
+});
+
 /** Whether its own process is over, whoever ended it. */
 export const isOver = ({ seen: { terminal } }: AgentRecord): boolean => terminal !== null && terminal.exit !== null;
 

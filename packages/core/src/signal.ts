@@ -238,10 +238,24 @@ export type Action =
       readonly because: string;
     };
 
-/** What one turn for one agent comes to. */
-export interface Turn {
-  readonly record: AgentRecord;
-  readonly reply: Reply | null;
+/** What is told of a change: events, and actions that carry it to people. */
+export interface Told {
   readonly events: readonly RouseEvent[];
   readonly actions: readonly Action[];
+}
+
+export const tellRaised = (key: string, agentId: string | null, severity: AlertSeverity, summary: string): Told => ({
+  events: [{ type: "ALERT_RAISED", payload: { agentId, alert: key, severity, summary } }],
+  actions: [{ kind: "raise-alert", key, agentId, severity, summary }],
+});
+
+export const tellResolved = (key: string, agentId: string | null): Told => ({
+  events: [{ type: "ALERT_RESOLVED", payload: { agentId, alert: key } }],
+  actions: [{ kind: "resolve-alert", key: `${key}/resolved`, agentId }],
+});
+
+/** What one turn for one agent comes to. */
+export interface Turn extends Told {
+  readonly record: AgentRecord;
+  readonly reply: Reply | null;
 }

@@ -4,7 +4,7 @@ import { climbLadder } from "./climb-ladder.ts";
 import type { Context } from "./context.ts";
 import { chooseResponse } from "./decide/choose-response.ts";
 import { containAgent } from "./intervene/after-hand-over.ts";
-import { alertNeed, carryOut } from "./intervene/alert-life.ts";
+import { alertNeed, carryOut, unchanged } from "./intervene/alert-life.ts";
 import { askToCheckIn, giveCommands } from "./intervene/give-commands.ts";
 import { noticeLostNudge } from "./intervene/nudge-life.ts";
 import { isStanding } from "./limit.ts";
@@ -29,7 +29,9 @@ export function supervise(before: AgentRecord, signal: Signal, context: Context)
   const assessed = assessHealth(before, accepted.record, context);
   const response = chooseResponse(assessed.record, context);
   const alerted = carryOut(assessed.record, response, signal, now);
-  const climbed = isCalm(alerted.record, signal) ? calm(alerted.record) : climbLadder(alerted.record, signal, context);
+  const climbed = isCalm(alerted.record, signal)
+    ? unchanged(alerted.record)
+    : climbLadder(alerted.record, signal, context);
   const contained = containAgent(climbed.record, signal, context);
   const checkedIn = askToCheckIn(contained.record, signal, doubt);
   const told = giveCommands(checkedIn.record, signal, context);
@@ -68,8 +70,6 @@ function isCalm(record: AgentRecord, signal: Signal): boolean {
     (signal.kind === "wake" || (signal.kind === "heartbeat" && signal.beat.answer === undefined))
   );
 }
-
-const calm = (record: AgentRecord) => ({ record, events: [], actions: [] });
 
 /** Only the first stage: what a saved signal taught, without judging again what was judged when it came. For resuming after a crash. */
 export function relearn(before: AgentRecord, signal: Signal, context: Context): AgentRecord {

@@ -1,15 +1,8 @@
-import {
-  type EscalationDecision,
-  type FleetCause,
-  fleetId,
-  type MonoMs,
-  type Policy,
-  type RouseEvent,
-} from "@rouse/contract";
+import { type EscalationDecision, type FleetCause, fleetId, type MonoMs, type Policy } from "@rouse/contract";
 import { gatheringTime } from "../assess/terminal-signs.ts";
 import type { Escalation } from "../incident.ts";
 import { timeToAnswer } from "../intervene/escalation-life.ts";
-import type { Action, ActionOutcome } from "../signal.ts";
+import { type ActionOutcome, type Told, tellRaised, tellResolved } from "../signal.ts";
 import { type Scope, wholeFleet } from "./watch-fleet.ts";
 
 /**
@@ -76,9 +69,7 @@ interface DecidedForAll {
   readonly actor: string;
 }
 
-export interface FleetDoings {
-  readonly events: readonly RouseEvent[];
-  readonly actions: readonly Action[];
+export interface FleetDoings extends Told {
   readonly decided: DecidedForAll | null;
 }
 
@@ -114,7 +105,7 @@ export function summariseFleet(because: FleetCause, scope: Scope, members: reado
 }
 
 /** What of an incident changes when somebody is told of it. */
-interface Told extends Pick<FleetIncident, "id" | "because" | "scope" | "openedAt"> {
+interface Tellable extends Pick<FleetIncident, "id" | "because" | "scope" | "openedAt"> {
   readonly members: Iterable<string>;
   stage: FleetStage;
   alert: string | null;
@@ -122,7 +113,7 @@ interface Told extends Pick<FleetIncident, "id" | "because" | "scope" | "openedA
 
 /** How somebody is told of an incident, and asked about it. `counts` numbers what is told. */
 export function tellOfFleet(counts: { questions: number; alerts: number }, policy: () => Policy) {
-  function ask(incident: Told, askedBefore: number, now: MonoMs): FleetDoings {
+  function ask(incident: Tellable, askedBefore: number, now: MonoMs): FleetDoings {
     counts.questions += 1;
     const reason = incident.because;
     const allowed = timeToAnswer(askedBefore, policy());
@@ -144,31 +135,21 @@ export function tellOfFleet(counts: { questions: number; alerts: number }, polic
   }
 
   /** One for all of them; asked again, it is told again. */
-  function alert(incident: Told, now: MonoMs): FleetDoings {
+  function alert(incident: Tellable, now: MonoMs): FleetDoings {
     const before = resolve(incident);
     counts.alerts += 1;
     const key = `${fleetId}/alert/${counts.alerts}`;
     incident.alert = key;
     const { because, scope, members, openedAt } = incident;
     const summary = summariseFleet(because, scope, [...members], Math.round((now - openedAt) / 1000));
-    const severity = "critical" as const;
-    const raised: FleetDoings = {
-      ...nothing,
-      events: [{ type: "ALERT_RAISED", payload: { agentId: null, alert: key, severity, summary } }],
-      actions: [{ kind: "raise-alert", key, agentId: null, severity, summary }],
-    };
-    return combine([before, raised]);
+    return combine([before, { ...nothing, ...tellRaised(key, null, "critical", summary) }]);
   }
 
-  function resolve(incident: Told): FleetDoings {
+  function resolve(incident: Tellable): FleetDoings {
     const { alert } = incident;
     if (alert === null) return nothing;
     incident.alert = null;
-    return {
-      ...nothing,
-      events: [{ type: "ALERT_RESOLVED", payload: { agentId: null, alert } }],
-      actions: [{ kind: "resolve-alert", key: `${alert}/resolved`, agentId: null }],
-    };
+    return { ...nothing, ...tellResolved(alert, null) };
   }
 
   return { ask, alert, resolve };

@@ -12,9 +12,9 @@ import { earliest, gravity } from "../assess/look.ts";
 import { isLoop } from "../assess/moved-since.ts";
 import type { Context } from "../context.ts";
 import { type ContainLife, type HandedOver, isHeldBack, isSettled } from "../incident.ts";
-import { type AgentRecord, type Finding, isOver } from "../record.ts";
+import { type AgentRecord, type Finding, isOver, withLadder } from "../record.ts";
 import type { Action, Signal } from "../signal.ts";
-import { type Intervened, raiseAlert } from "./alert-life.ts";
+import { type Intervened, join, raiseAlert, unchanged } from "./alert-life.ts";
 
 /** So many calls after the hand-over, and still in circles: it is no longer the end of what it was doing. */
 const enoughCalls = 3;
@@ -29,7 +29,7 @@ const renewEvery = minutes(30);
 export function containAgent(before: AgentRecord, signal: Signal, context: Context): Intervened {
   // Nearly everybody, nearly always.
   const { now, policy, doubt } = context;
-  if (before.ladder.handedOver === null && (before.ladder.containment ?? null) === null) return nothing(before);
+  if (before.ladder.handedOver === null && (before.ladder.containment ?? null) === null) return unchanged(before);
   const heard = hearOutcome(before, signal);
   const { record } = heard;
   const because = whyLetGo(record, signal, policy);
@@ -39,14 +39,6 @@ export function containAgent(before: AgentRecord, signal: Signal, context: Conte
   if (loop !== null && handedOver !== null) return join(heard, order(record, handedOver, loop, context));
   return wakeFor(join(heard, renewal(record, context)), now);
 }
-
-const nothing = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
-
-const join = (before: Intervened, after: Intervened): Intervened => ({
-  record: after.record,
-  events: [...before.events, ...after.events],
-  actions: [...before.actions, ...after.actions],
-});
 
 /** The loop it is in by now, if it is one to hold back for. */
 function whatToContain(record: AgentRecord, policy: Policy): Finding | null {
@@ -79,7 +71,7 @@ function order(record: AgentRecord, { incident }: HandedOver, { text }: Finding,
   const key = `${incident}/contain/${number}`;
   const life: ContainLife = { key, incident, number, how, state: "ordered", at: now, told: false };
   return {
-    record: { ...record, ladder: { ...record.ladder, containment: life } },
+    record: withLadder(record, { containment: life }),
     events: [],
     actions: [actionFor(record, life, wordReason(text))],
   };
@@ -107,11 +99,11 @@ const actionFor = (
 function hearOutcome(record: AgentRecord, signal: Signal): Intervened {
   const { containment } = record.ladder;
   if (signal.kind !== "action-outcome" || containment?.state !== "ordered" || signal.key !== containment.key)
-    return nothing(record);
+    return unchanged(record);
   const { outcome } = signal;
   return typeof outcome === "object" && outcome.kind === "contain"
     ? noteOutcome(record, containment, outcome.outcome)
-    : nothing(record);
+    : unchanged(record);
 }
 
 function noteOutcome(record: AgentRecord, containment: ContainLife, outcome: ContainOutcome): Intervened {
@@ -122,14 +114,14 @@ function noteOutcome(record: AgentRecord, containment: ContainLife, outcome: Con
     const refused: ContainLife = { ...containment, state: "refused" };
     const payload = { agentId, incident, how, because: outcome.because };
     return {
-      record: { ...record, ladder: { ...record.ladder, containment: refused } },
+      record: withLadder(record, { containment: refused }),
       events: [{ type: "AGENT_NOT_CONTAINED", payload }],
       actions: [],
     };
   }
   const calls = callsSince(record, handedOver?.at ?? containment.at);
   return {
-    record: { ...record, ladder: { ...record.ladder, containment: { ...containment, state: "on", told: true } } },
+    record: withLadder(record, { containment: { ...containment, state: "on", told: true } }),
     events: told ? [] : [{ type: "AGENT_CONTAINED", payload: { agentId, incident, how, calls } }],
     actions: [],
   };
@@ -149,20 +141,20 @@ function whyLetGo(record: AgentRecord, signal: Signal, policy: Policy): LetGoRea
 function letGo(record: AgentRecord, because: LetGoReason, now: MonoMs): Intervened {
   const { agentId } = record;
   const { containment } = record.ladder;
-  if (containment === null) return nothing(record);
+  if (containment === null) return unchanged(record);
   const isOfPast = because === "no-longer-handed-over";
   const { incident, key, how, state } = containment;
   const after: ContainLife | null = isOfPast ? null : { ...containment, state: "let-go", at: now };
   if (!isHeldBack(containment) || (how === "interrupt" && state === "on"))
-    return nothing(isOfPast ? { ...record, ladder: { ...record.ladder, containment: null } } : record);
+    return unchanged(isOfPast ? withLadder(record, { containment: null }) : record);
   // An order that nobody has carried out yet is not carried out any more.
-  if (how === "interrupt") return nothing({ ...record, ladder: { ...record.ladder, containment: after } });
+  if (how === "interrupt") return unchanged(withLadder(record, { containment: after }));
   const action = {
     ...actionFor(record, { ...containment, key: `${key}/let-go`, at: now }, ""),
     how: "let-go" as const,
   };
   return {
-    record: { ...record, ladder: { ...record.ladder, containment: after } },
+    record: withLadder(record, { containment: after }),
     events: [{ type: "AGENT_LET_GO", payload: { agentId, incident, because } }],
     // One that is over has nothing to be given back.
     actions: isOver(record) ? [] : [action],
@@ -176,13 +168,13 @@ const renewAt = ({ ladder: { containment } }: AgentRecord): MonoMs | null =>
 function renewal(record: AgentRecord, { now, doubt }: Context): Intervened {
   const { containment } = record.ladder;
   const due = renewAt(record);
-  if (containment === null || due === null || now < due || doubt.frozen) return nothing(record);
+  if (containment === null || due === null || now < due || doubt.frozen) return unchanged(record);
   const number = containment.number + 1;
   const key = `${containment.incident}/contain/${number}`;
   const life: ContainLife = { ...containment, key, number, state: "ordered", at: now };
   const text = record.health.findings.find(({ kind }) => isLoop(kind))?.text ?? "its last calls brought nothing new";
   return {
-    record: { ...record, ladder: { ...record.ladder, containment: life } },
+    record: withLadder(record, { containment: life }),
     events: [],
     actions: [actionFor(record, life, wordReason(text))],
   };
@@ -205,15 +197,14 @@ export function tellBurn(record: AgentRecord, now: MonoMs): Intervened {
   const { handedOver } = record.ladder;
   const { facts } = record.seen;
   const due = burnDueAt(record);
-  if (handedOver === null || due === null || now < due) return { record, events: [], actions: [] };
+  if (handedOver === null || due === null || now < due) return unchanged(record);
   const { at, burn = nothingBurnt } = handedOver;
   const calls = Math.max(0, (facts.toolCallCount ?? 0) - burn.calls);
   const tokens = Math.max(0, (facts.tokenCount ?? 0) - burn.tokens);
-  const told: AgentRecord = {
-    ...record,
-    ladder: { ...record.ladder, handedOver: { ...handedOver, burn: { ...burn, told: burn.told + 1 } } },
-  };
-  if (calls < worthTelling.calls && tokens < worthTelling.tokens) return { record: told, events: [], actions: [] };
+  const told: AgentRecord = withLadder(record, {
+    handedOver: { ...handedOver, burn: { ...burn, told: burn.told + 1 } },
+  });
+  if (calls < worthTelling.calls && tokens < worthTelling.tokens) return unchanged(told);
   const spent = `${calls} calls and ${tokens} tokens in ${describeDuration(now - at)}`;
   const summary = `${agentId} still waits for a person and burns on: ${spent} since they were called (${handedOver.illness})`;
   return raiseAlert(told, { cause: health.reason, severity: "critical" }, summary, now);

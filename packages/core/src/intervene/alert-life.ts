@@ -1,23 +1,25 @@
-import {
-  type AlertSeverity,
-  describeDuration,
-  type MonoMs,
-  type Policy,
-  type Question,
-  type RouseEvent,
-} from "@rouse/contract";
+import { type AlertSeverity, describeDuration, type MonoMs, type Policy, type Question } from "@rouse/contract";
 import { earliest } from "../assess/look.ts";
 import type { Response } from "../decide/choose-response.ts";
 import { isStanding } from "../limit.ts";
 import { type AgentRecord, type AlertLife, isStartingAgain } from "../record.ts";
 import { runsOnce } from "../restart-rule.ts";
-import type { Action, Signal } from "../signal.ts";
+import { type Signal, type Told, tellRaised, tellResolved } from "../signal.ts";
 
-export interface Intervened {
+export interface Intervened extends Told {
   readonly record: AgentRecord;
-  readonly events: readonly RouseEvent[];
-  readonly actions: readonly Action[];
 }
+
+export const unchanged = (record: AgentRecord): Intervened => ({ record, events: none, actions: none });
+
+const none: readonly never[] = [];
+
+/** One step after the other: the record of the second, and what both tell. */
+export const join = (before: Told, after: Intervened): Intervened => ({
+  record: after.record,
+  events: after.events.length === 0 ? before.events : [...before.events, ...after.events],
+  actions: after.actions.length === 0 ? before.actions : [...before.actions, ...after.actions],
+});
 
 /** Fourth stage: the life of an alert. Queued with the decision, delivered when the hands say so, resolved when its cause is gone. */
 export function carryOut(record: AgentRecord, response: Response, signal: Signal, now: MonoMs): Intervened {
@@ -27,11 +29,11 @@ export function carryOut(record: AgentRecord, response: Response, signal: Signal
 export function respond(record: AgentRecord, response: Response, now: MonoMs): Intervened {
   switch (response.kind) {
     case "nothing":
-      return { record, events: [], actions: [] };
+      return unchanged(record);
     case "alert":
       return raise(record, response, now);
     case "keep-open":
-      return { record: { ...record, wakeAt: earliest(record.wakeAt, response.until) }, events: [], actions: [] };
+      return unchanged({ ...record, wakeAt: earliest(record.wakeAt, response.until) });
     case "resolve": {
       const lastAlert = record.health.alert === null ? record.health.lastAlert : remember(record.health.alert, now);
       const over = resolve(record);
@@ -69,22 +71,17 @@ export function raiseAlert(
   const key = `${agentId}/${record.life.incarnation}/${cause}/${alertsRaised}`;
   const more = { ...(again ? { again } : {}), ...(told === undefined || told.length === 1 ? {} : { told }) };
   const alert: AlertLife = { key, cause, severity, raisedAt: now, state: "queued", ...more };
-  const before = record.health.alert === null ? null : resolve(record);
-  return {
+  return join(resolve(record), {
     record: { ...record, health: { ...record.health, alert, alertsRaised } },
-    events: [...(before?.events ?? []), { type: "ALERT_RAISED", payload: { agentId, alert: key, severity, summary } }],
-    actions: [...(before?.actions ?? []), { kind: "raise-alert", key, agentId, severity, summary }],
-  };
+    ...tellRaised(key, agentId, severity, summary),
+  });
 }
 
 function resolve(record: AgentRecord): Intervened {
-  if (record.health.alert === null) return { record, events: [], actions: [] };
-  const { agentId } = record;
-  const { key } = record.health.alert;
+  if (record.health.alert === null) return unchanged(record);
   return {
     record: { ...record, health: { ...record.health, alert: null } },
-    events: [{ type: "ALERT_RESOLVED", payload: { agentId, alert: key } }],
-    actions: [{ kind: "resolve-alert", key: `${key}/resolved`, agentId }],
+    ...tellResolved(record.health.alert.key, record.agentId),
   };
 }
 
@@ -102,31 +99,14 @@ const hopeless: Readonly<Partial<Record<Question, string>>> = {
   "api-key": "it asks whether its API key may be used",
 };
 
-interface Told {
-  readonly events: readonly RouseEvent[];
-  readonly actions: readonly Action[];
-}
-
-const nothing: Told = { events: [], actions: [] };
-
 /** Tells a person at once, and takes it back when it is over. In fixed words: nothing an agent wrote gets in but its id. */
 export function alertNeed(before: AgentRecord, after: AgentRecord, { mode }: Policy): Told {
   const [was, is] = [keyOf(before), keyOf(after)];
-  if (mode === "observe" || was?.key === is?.key) return nothing;
+  const told = unchanged(after);
+  if (mode === "observe" || was?.key === is?.key) return told;
   const { agentId } = after;
-  const over: Told =
-    was === null
-      ? nothing
-      : {
-          events: [{ type: "ALERT_RESOLVED", payload: { agentId, alert: was.key } }],
-          actions: [{ kind: "resolve-alert", key: `${was.key}/resolved`, agentId }],
-        };
-  if (is === null) return over;
-  const { key: alert, severity, summary } = is;
-  return {
-    events: [...over.events, { type: "ALERT_RAISED", payload: { agentId, alert, severity, summary } }],
-    actions: [...over.actions, { kind: "raise-alert", key: alert, agentId, severity, summary }],
-  };
+  const over = was === null ? told : { record: after, ...tellResolved(was.key, agentId) };
+  return is === null ? over : join(over, { record: after, ...tellRaised(is.key, agentId, is.severity, is.summary) });
 }
 
 interface Need {

@@ -10,9 +10,9 @@ import {
 import type { Context } from "../context.ts";
 import type { Doubt } from "../doubt.ts";
 import type { Escalation, Incident } from "../incident.ts";
-import type { AgentRecord } from "../record.ts";
+import { type AgentRecord, withLadder } from "../record.ts";
 import type { Signal } from "../signal.ts";
-import { type Intervened, raiseAlert } from "./alert-life.ts";
+import { type Intervened, join, raiseAlert, unchanged } from "./alert-life.ts";
 
 /** Critical tasks waiting for a person that make it everybody's matter. */
 const severalBlocked = 2;
@@ -59,15 +59,11 @@ export function escalate(
   const answerWithinSeconds = Math.round(allowed / 1000);
   const payload = { agentId, escalation: id, incident: incident.id, reason, severity, answerWithinSeconds };
   return {
-    record: {
-      ...record,
-      ladder: {
-        ...record.ladder,
-        incident: asked,
-        asked: { cause: incident.cause, at: now },
-        counts: { ...record.ladder.counts, escalations: number },
-      },
-    },
+    record: withLadder(record, {
+      incident: asked,
+      asked: { cause: incident.cause, at: now },
+      counts: { ...record.ladder.counts, escalations: number },
+    }),
     events: [{ type: "ESCALATION_TRIGGERED", payload }],
     actions: [{ kind: "escalate", key: `${id}/asked`, agentId, escalation: id, until }],
   };
@@ -89,18 +85,14 @@ export function askAgain(
 ): Intervened {
   const { now } = context;
   const last = openEscalation(record);
-  if (last === null) return { record, events: [], actions: [] };
+  if (last === null) return unchanged(record);
   const { agentId, health } = record;
   const over = withdrawEscalation(record, "nobody answered; it is asked again", now);
   const times = last.askedBefore + 1;
   const asked = escalate(record, incident, last.reason, otherwise, context, times);
   const summary = `${agentId} needs a person: ${incident.illness} (${incident.cause}); nobody answered ${times === 1 ? "the question" : `${times} questions`} about it, it runs on`;
   const told = raiseAlert(asked.record, { cause: health.reason, severity: "critical" }, summary, now);
-  return {
-    record: told.record,
-    events: [...over.events, ...asked.events, ...told.events],
-    actions: [...over.actions, ...asked.actions, ...told.actions],
-  };
+  return join(join(over, asked), told);
 }
 
 export const openEscalation = (record: AgentRecord): Escalation | null =>
@@ -109,23 +101,19 @@ export const openEscalation = (record: AgentRecord): Escalation | null =>
 const withEscalation = (record: AgentRecord, escalation: Escalation): AgentRecord =>
   record.ladder.incident === null
     ? record
-    : {
-        ...record,
-        ladder: {
-          ...record.ladder,
-          incident: {
-            ...record.ladder.incident,
-            severity: escalation.severity,
-            stage: { kind: "escalated", escalation },
-          },
+    : withLadder(record, {
+        incident: {
+          ...record.ladder.incident,
+          severity: escalation.severity,
+          stage: { kind: "escalated", escalation },
         },
-      };
+      });
 
 /** What blocks meanwhile makes it graver than when it was asked. It does not become lighter again. */
 export function raiseEscalation(record: AgentRecord, now: MonoMs, { criticalBlocked }: Doubt): Intervened {
   const escalation = openEscalation(record);
   if (escalation === null || escalation.severity === "SEV-1" || criticalBlocked < severalBlocked)
-    return { record, events: [], actions: [] };
+    return unchanged(record);
   const { agentId } = record;
   const severity = "SEV-1";
   return {
@@ -138,17 +126,18 @@ export function raiseEscalation(record: AgentRecord, now: MonoMs, { criticalBloc
 /** Delivered, or not; acknowledged by a person, or not in time. */
 export function followEscalation(record: AgentRecord, signal: Signal, now: MonoMs): Intervened {
   const escalation = openEscalation(record);
-  const unchanged: Intervened = { record, events: [], actions: [] };
-  if (escalation === null) return unchanged;
+  if (escalation === null) return unchanged(record);
   if (signal.kind === "acknowledged" && signal.escalation === escalation.id) {
-    if (escalation.acknowledged !== null) return unchanged;
+    if (escalation.acknowledged !== null) return unchanged(record);
     return acknowledge(record, escalation, signal.actor, now);
   }
-  if (signal.kind !== "action-outcome" || signal.key !== `${escalation.id}/asked`) return unchanged;
-  if (escalation.delivery !== "queued") return unchanged;
+  if (signal.kind !== "action-outcome" || signal.key !== `${escalation.id}/asked`) return unchanged(record);
+  if (escalation.delivery !== "queued") return unchanged(record);
   if (signal.outcome === "delivered")
-    return { ...unchanged, record: withEscalation(record, { ...escalation, delivery: "delivered" }) };
-  return signal.outcome.kind === "undelivered" ? fail(record, escalation, signal.outcome.problem, now) : unchanged;
+    return { ...unchanged(record), record: withEscalation(record, { ...escalation, delivery: "delivered" }) };
+  return signal.outcome.kind === "undelivered"
+    ? fail(record, escalation, signal.outcome.problem, now)
+    : unchanged(record);
 }
 
 function acknowledge(record: AgentRecord, escalation: Escalation, actor: string, now: MonoMs): Intervened {
@@ -194,7 +183,7 @@ export function tellOverdue(record: AgentRecord, escalation: Escalation, now: Mo
 /** Whoever was asked need not answer any more. That they did not while there was time is a fact of its own. */
 export function withdrawEscalation(record: AgentRecord, because: string, now: MonoMs): Intervened {
   const escalation = openEscalation(record);
-  if (escalation === null) return { record, events: [], actions: [] };
+  if (escalation === null) return unchanged(record);
   const { agentId } = record;
   const { id, openedAt, until } = escalation;
   const waitedSeconds = Math.round((now - openedAt) / 1000);

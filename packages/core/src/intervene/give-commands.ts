@@ -4,7 +4,7 @@ import { type Doubt, lastGap } from "../doubt.ts";
 import type { NudgeLife } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 import type { Signal } from "../signal.ts";
-import type { Intervened } from "./alert-life.ts";
+import { type Intervened, unchanged } from "./alert-life.ts";
 import { advance, type Evidence, isReminder, noteSent } from "./nudge-life.ts";
 
 /** What rides on the acknowledgement of a beat or a check-in: a nudge until it was seen, and once where to go on. */
@@ -37,7 +37,7 @@ function giveNudge(record: AgentRecord, context: Context): Intervened & { readon
   const isOver = nudge !== null && isReminder(nudge) && record.ladder.incident === null;
   if (!open || isOver || (nudge.state !== "queued" && nudge.state !== "sent"))
     return { record, events: [], actions: [], commands: [] };
-  const given = nudge.state === "queued" ? noteSent(record, nudge, context) : { record, events: [], actions: [] };
+  const given = nudge.state === "queued" ? noteSent(record, nudge, context) : unchanged(record);
   return { ...given, commands: [{ id: nudge.id, kind: "nudge", because: nudge.template, message: nudge.text }] };
 }
 
@@ -50,7 +50,7 @@ function handOverNudge(record: AgentRecord, context: Context): Intervened & { re
   const { nudge } = record.ladder;
   if (nudge === null || now >= nudge.expiresAt || !isToBeFetched(nudge))
     return { record, events: [], actions: [], commands: [] };
-  const given = nudge.sent === null ? noteSent(record, nudge, context) : { record, events: [], actions: [] };
+  const given = nudge.sent === null ? noteSent(record, nudge, context) : unchanged(record);
   const fetched: Evidence = { state: "seen", by: "fetched by checking in", receipt: true };
   const seen = advance(given.record, given.record.ladder.nudge ?? nudge, fetched, now);
   return {

@@ -5,9 +5,9 @@ import { chooseChannel } from "../decide/choose-channel.ts";
 import { endedWithOthers, isMatterOfFleet } from "../decide/choose-response.ts";
 import { illnessOf, nudgedFor } from "../decide/choose-rung.ts";
 import { type Escalation, type Incident, isSettled, type Stage } from "../incident.ts";
-import { type AgentRecord, type AnswersHeard, isOver, isStartingAgain } from "../record.ts";
+import { type AgentRecord, type AnswersHeard, isOver, isStartingAgain, withLadder } from "../record.ts";
 import type { Signal } from "../signal.ts";
-import type { Intervened } from "./alert-life.ts";
+import { type Intervened, join, unchanged } from "./alert-life.ts";
 import { escalate, openEscalation, withdrawEscalation } from "./escalation-life.ts";
 import { closeIncident, openIncident } from "./incident-life.ts";
 import { queueNudge } from "./nudge-life.ts";
@@ -49,9 +49,7 @@ export function hearWords(record: AgentRecord, signal: Signal, context: Context)
   }
 }
 
-const unchanged = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
-
-/** The orchestrator's decision counts for the question it answers, and once. */
+undefined; /** The orchestrator's decision counts for the question it answers, and once. */
 function hearDecision(record: AgentRecord, signal: Extract<Signal, { kind: "decided" }>, context: Context): Intervened {
   const { now, policy, doubt } = context;
   const { agentId } = record;
@@ -106,7 +104,7 @@ function hearDecisionForAll(
   const stage: Stage = { kind: "stopping", cause: "decided", actor, next, interrupted: 0, shut: null };
   const going = {
     ...opened,
-    record: { ...opened.record, ladder: { ...opened.record.ladder, incident: { ...incident, stage } } },
+    record: withLadder(opened.record, { incident: { ...incident, stage } }),
   };
   return decision === "force_handoff" && !doubt.frozen ? handOff(going, actor, context) : going;
 }
@@ -122,7 +120,7 @@ function bringBack(record: AgentRecord, context: Context): Intervened {
   const stage: Stage = { kind: "down", by, pressed: true, notBefore: null };
   return {
     ...opened,
-    record: { ...opened.record, ladder: { ...opened.record.ladder, incident: { ...incident, stage } } },
+    record: withLadder(opened.record, { incident: { ...incident, stage } }),
   };
 }
 
@@ -137,11 +135,7 @@ function handOff(before: Intervened, actor: string, context: Context): Intervene
   if (channel === null) return before;
   const order = { channel, attempt: 0, cause: null, actor, wording: handOffWording() };
   const told = queueNudge(before.record, order, context);
-  return {
-    record: told.record,
-    events: [...before.events, ...told.events],
-    actions: [...before.actions, ...told.actions],
-  };
+  return join(before, told);
 }
 
 const asked: Readonly<Partial<Record<AgentAnswer["kind"], EscalationReason>>> = {
@@ -153,7 +147,7 @@ const asked: Readonly<Partial<Record<AgentAnswer["kind"], EscalationReason>>> = 
 function hearAnswer(before: AgentRecord, answer: AgentAnswer, context: Context): Intervened {
   const { policy, doubt } = context;
   const answers = countAnswer(before, answer.kind);
-  const record: AgentRecord = { ...before, ladder: { ...before.ladder, answers } };
+  const record: AgentRecord = withLadder(before, { answers });
   const told: Intervened = {
     ...unchanged(record),
     events: [{ type: "AGENT_ANSWERED", payload: { agentId: record.agentId, answer } }],
@@ -194,11 +188,7 @@ function ask(before: Intervened, reason: EscalationReason, context: Context): In
   if (incident === null) return before;
   const otherwise = { kind: "hand-over", because: "nobody-answered" } as const;
   const escalated = escalate(opened.record, incident, reason, otherwise, context);
-  return {
-    record: escalated.record,
-    events: [...before.events, ...opened.events, ...escalated.events],
-    actions: [...before.actions, ...opened.actions, ...escalated.actions],
-  };
+  return join(join(before, opened), escalated);
 }
 
 const openQuestion = (record: AgentRecord, context: Context): Intervened =>

@@ -11,8 +11,8 @@ import type { Context } from "../context.ts";
 import { isQuestion } from "../decide/ask-orchestrator.ts";
 import { endedWithOthers } from "../decide/choose-response.ts";
 import { type Incident, isSettled } from "../incident.ts";
-import { type AgentRecord, isOver } from "../record.ts";
-import { type Intervened, raiseAlert } from "./alert-life.ts";
+import { type AgentRecord, isOver, withLadder } from "../record.ts";
+import { type Intervened, join, raiseAlert, unchanged } from "./alert-life.ts";
 import { openEscalation, withdrawEscalation } from "./escalation-life.ts";
 import { dropNudge, isReminder, nudgesSpent } from "./nudge-life.ts";
 import { recallStop } from "./stop-life.ts";
@@ -36,10 +36,7 @@ export function openIncident(record: AgentRecord, illness: Illness, cause: Healt
     stage: { kind: "open" },
   };
   return {
-    record: {
-      ...record,
-      ladder: { ...record.ladder, incident, handedOver: null, counts: { ...record.ladder.counts, incidents: number } },
-    },
+    record: withLadder(record, { incident, handedOver: null, counts: { ...record.ladder.counts, incidents: number } }),
     events: [{ type: "INCIDENT_OPENED", payload: { agentId, incident: id, illness, cause, severity: "SEV-3" } }],
     actions: [],
   };
@@ -71,7 +68,7 @@ export function closeIncident(
 ): Intervened {
   const { agentId } = before;
   const asked = withdrawEscalation(before, because, now);
-  const nudged = isNeededNoMore(before.ladder.nudge, ending) ? dropNudge(before, now) : nothing(before);
+  const nudged = isNeededNoMore(before.ladder.nudge, ending) ? dropNudge(before, now) : unchanged(before);
   const lastedSeconds = Math.round((now - incident.openedAt) / 1000);
   const closed: RouseEvent = {
     type: "INCIDENT_CLOSED",
@@ -96,8 +93,6 @@ export function closeIncident(
 const isNeededNoMore = (nudge: AgentRecord["ladder"]["nudge"], ending: IncidentEnding): boolean =>
   nudge !== null && isReminder(nudge) && (ending !== "recovered" || nudge.state === "queued");
 
-const nothing = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
-
 /** An order that came to nothing is no part of the next incident; what ended the process stays known. */
 function stopAfter(record: AgentRecord): AgentRecord["ending"]["stop"] {
   const { stop } = record.ending;
@@ -118,22 +113,13 @@ function passOn(
   const question = escalation !== null && isQuestion(escalation);
   const asked = (question || because === "handed-off") && isFair(health.state);
   const burn = { calls: record.seen.facts.toolCallCount ?? 0, tokens: record.seen.facts.tokenCount ?? 0, told: 0 };
-  const passed = {
-    ...record,
-    ladder: { ...record.ladder, handedOver: { incident: id, illness, because, at: now, asked, burn } },
-  };
-  if (isSettled({ because }) || endedWithOthers(record)) return nothing(passed);
+  const passed = withLadder(record, { handedOver: { incident: id, illness, because, at: now, asked, burn } });
+  if (isSettled({ because }) || endedWithOthers(record)) return unchanged(passed);
   const summary = `${agentId} needs a person: ${illness} (${cause}), and ${inWords[because]}`;
   return raiseAlert(passed, { cause: health.reason, severity: "critical" }, summary, now);
 }
 
 const isFair = (state: HealthState): boolean => state === "HEALTHY" || state === "DEGRADED";
-
-const join = (before: Intervened, after: Intervened): Intervened => ({
-  record: after.record,
-  events: [...before.events, ...after.events],
-  actions: [...before.actions, ...after.actions],
-});
 
 /** That the recoveries are used up was told when they were. */
 const failedRecovery: ReadonlySet<EndingReason> = new Set<EndingReason>(["relapse", "restarts-exhausted"]);

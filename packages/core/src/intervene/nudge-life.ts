@@ -13,10 +13,10 @@ import { markNow } from "../accept/work-clock.ts";
 import { hasNewStep, isLoop, movedSince, withoutCleared } from "../assess/moved-since.ts";
 import type { Context } from "../context.ts";
 import type { NudgeLife, NudgeSpent, Reached } from "../incident.ts";
-import type { AgentRecord } from "../record.ts";
+import { type AgentRecord, withLadder } from "../record.ts";
 import type { Action, Signal } from "../signal.ts";
 import { startAnew } from "../steps/step.ts";
-import type { Intervened } from "./alert-life.ts";
+import { type Intervened, join, unchanged } from "./alert-life.ts";
 import { type Wording, wordNudge } from "./word-nudge.ts";
 
 interface NudgeOrder {
@@ -62,10 +62,7 @@ export function queueNudge(record: AgentRecord, order: NudgeOrder, { now, policy
   const whenIdle = policy.nudge.whileAttached === "when-idle" ? { whenIdle: true as const } : {};
   const action: Action = { kind: "nudge-agent", key: id, agentId, incarnation, text, notAfter: expiresAt, ...whenIdle };
   return {
-    record: {
-      ...before.record,
-      ladder: { ...before.record.ladder, nudge, counts: { ...record.ladder.counts, nudges: number } },
-    },
+    record: withLadder(before.record, { nudge, counts: { ...record.ladder.counts, nudges: number } }),
     events: [...before.events, queued],
     actions: channel === "acknowledgement" ? before.actions : [...before.actions, action],
   };
@@ -110,17 +107,18 @@ function spendNudge(record: AgentRecord, cause: HealthReason, { now, policy }: C
 export function followNudge(record: AgentRecord, signal: Signal, context: Context): Intervened {
   const { now } = context;
   const { nudge } = record.ladder;
-  const unchanged: Intervened = { record, events: [], actions: [] };
-  if (nudge === null) return unchanged;
+  if (nudge === null) return unchanged(record);
   if (isSettled(nudge)) {
     const channel = givenLate(nudge, signal);
-    return channel === null ? unchanged : tellLate(record, { ...nudge, channel }, context);
+    return channel === null ? unchanged(record) : tellLate(record, { ...nudge, channel }, context);
   }
   if (signal.kind === "action-outcome" && signal.key === nudge.id && signal.outcome !== "delivered")
-    return signal.outcome.kind === "nudge" ? noteDelivery(record, nudge, signal.outcome.delivery, context) : unchanged;
+    return signal.outcome.kind === "nudge"
+      ? noteDelivery(record, nudge, signal.outcome.delivery, context)
+      : unchanged(record);
   const evidence = evidenceOf(record, nudge, signal);
   if (evidence !== null) return advanceFar(record, nudge, evidence, now);
-  return now >= nudge.expiresAt ? concludeNudge(record, now) : unchanged;
+  return now >= nudge.expiresAt ? concludeNudge(record, now) : unchanged(record);
 }
 
 const isSettled = ({ state }: NudgeLife): boolean =>
@@ -141,28 +139,24 @@ function tellLate(record: AgentRecord, nudge: NudgeLife, context: Context): Inte
   const counts = actor === "rouse" && cause !== null && isReminder(nudge);
   const payload = { agentId: record.agentId, nudge: id, attempt, channel, message: text };
   return {
-    record: {
-      ...record,
-      ladder: {
-        ...record.ladder,
-        nudge: { ...nudge, sent: markSent(record, now) },
-        nudged: counts ? spendNudge(record, cause, context) : record.ladder.nudged,
-      },
-    },
+    record: withLadder(record, {
+      nudge: { ...nudge, sent: markSent(record, now) },
+      nudged: counts ? spendNudge(record, cause, context) : record.ladder.nudged,
+    }),
     events: [{ type: "NUDGE_SENT", payload }],
     actions: [],
   };
 }
 
 function noteDelivery(record: AgentRecord, nudge: NudgeLife, delivery: NudgeDelivery, context: Context): Intervened {
-  if (nudge.state !== "queued") return { record, events: [], actions: [] };
+  if (nudge.state !== "queued") return unchanged(record);
   // Its holder takes the best way there is at that moment, which may be another than the one that was told last.
   if (delivery.kind === "sent") return noteSent(record, { ...nudge, channel: delivery.channel }, context);
   const { agentId } = record;
   const { id, channel } = nudge;
   const counted = countUndelivered(record, nudge);
   return {
-    record: { ...counted, ladder: { ...counted.ladder, nudge: { ...nudge, state: "not-sent" } } },
+    record: withLadder(counted, { nudge: { ...nudge, state: "not-sent" } }),
     events: [{ type: "NUDGE_NOT_SENT", payload: { agentId, nudge: id, channel, because: delivery.because } }],
     actions: [],
   };
@@ -177,16 +171,16 @@ function countSent(record: AgentRecord, nudge: NudgeLife, context: Context): Age
   const { cause, actor } = nudge;
   // It was on its way when its incident ended: one more that did not keep the agent from falling back.
   if (incident === null && actor === "rouse" && cause !== null && isReminder(nudge))
-    return { ...record, ladder: { ...record.ladder, nudged: spendNudge(record, cause, context) } };
+    return withLadder(record, { nudged: spendNudge(record, cause, context) });
   if (incident === null || !isForIncident(record, nudge)) return record;
   const nudged = spendNudge(record, incident.cause, context);
-  return { ...record, ladder: { ...record.ladder, nudged, incident: { ...incident, nudges: incident.nudges + 1 } } };
+  return withLadder(record, { nudged, incident: { ...incident, nudges: incident.nudges + 1 } });
 }
 
 function countUndelivered(record: AgentRecord, nudge: NudgeLife): AgentRecord {
   const { incident } = record.ladder;
   if (incident === null || !isForIncident(record, nudge)) return record;
-  return { ...record, ladder: { ...record.ladder, incident: { ...incident, undelivered: incident.undelivered + 1 } } };
+  return withLadder(record, { incident: { ...incident, undelivered: incident.undelivered + 1 } });
 }
 
 export function noteSent(before: AgentRecord, nudge: NudgeLife, context: Context): Intervened {
@@ -196,10 +190,9 @@ export function noteSent(before: AgentRecord, nudge: NudgeLife, context: Context
   const { id, attempt, channel, text, cause } = nudge;
   const sent = markSent(record, now);
   // However long it took to be given: the time to answer counts from here.
-  const told: AgentRecord = {
-    ...record,
-    ladder: { ...record.ladder, nudge: { ...nudge, state: "sent", sent, expiresAt: now + policy.nudge.interval } },
-  };
+  const told: AgentRecord = withLadder(record, {
+    nudge: { ...nudge, state: "sent", sent, expiresAt: now + policy.nudge.interval },
+  });
   return {
     // Who is told to stop is not asked to do better: what was found of it stands.
     record: tellsToStop(nudge) ? told : clearEvidence(told, { cause, sent }),
@@ -276,7 +269,7 @@ function advanceFar(record: AgentRecord, nudge: NudgeLife, evidence: Evidence, n
   const seen = first.record.ladder.nudge;
   if (evidence.state === "acted" || seen === null || !hasActed(first.record, seen)) return first;
   const second = advance(first.record, seen, didSomethingNew, now);
-  return { ...second, events: [...first.events, ...second.events] };
+  return join(first, second);
 }
 
 export function advance(record: AgentRecord, nudge: NudgeLife, evidence: Evidence, now: MonoMs): Intervened {
@@ -284,7 +277,7 @@ export function advance(record: AgentRecord, nudge: NudgeLife, evidence: Evidenc
   const { state, by, receipt = nudge.receipt } = evidence;
   const marked = state === "seen" ? { seen: markSent(record, now) } : {};
   return {
-    record: { ...record, ladder: { ...record.ladder, nudge: { ...nudge, ...marked, state, receipt } } },
+    record: withLadder(record, { nudge: { ...nudge, ...marked, state, receipt } }),
     events: [
       { type: state === "seen" ? "NUDGE_SEEN" : "NUDGE_ACTED", payload: { agentId, nudge: nudge.id, evidence: by } },
     ],
@@ -302,12 +295,11 @@ const markSent = ({ beats, work, seen: { terminal } }: AgentRecord, now: MonoMs)
 function concludeNudge(record: AgentRecord, now: MonoMs): Intervened {
   const { agentId } = record;
   const { nudge } = record.ladder;
-  const unchanged: Intervened = { record, events: [], actions: [] };
-  if (nudge === null || (nudge.state !== "queued" && nudge.state !== "sent")) return unchanged;
+  if (nudge === null || (nudge.state !== "queued" && nudge.state !== "sent")) return unchanged(record);
   const waitedSeconds = Math.round((now - (nudge.sent?.at ?? nudge.queuedAt)) / 1000);
   const counted = nudge.state === "queued" ? countUndelivered(record, nudge) : record;
   return {
-    record: { ...counted, ladder: { ...counted.ladder, nudge: { ...nudge, state: "unconfirmed" } } },
+    record: withLadder(counted, { nudge: { ...nudge, state: "unconfirmed" } }),
     events: [
       {
         type: "NUDGE_UNCONFIRMED",
@@ -321,11 +313,11 @@ function concludeNudge(record: AgentRecord, now: MonoMs): Intervened {
 /** There is no more need of it. Whether its holder has given it by now, the holder is about to say: until then nothing is told of it. */
 export function dropNudge(record: AgentRecord, now: MonoMs): Intervened {
   const { nudge } = record.ladder;
-  if (nudge?.withdrawn === true) return { record, events: [], actions: [] };
+  if (nudge?.withdrawn === true) return unchanged(record);
   const actions = nudge === null ? [] : withdrawNudge(record, nudge, now);
   if (nudge === null || actions.length === 0) return concludeNudge(record, now);
   return {
-    record: { ...record, ladder: { ...record.ladder, nudge: { ...nudge, withdrawn: true } } },
+    record: withLadder(record, { nudge: { ...nudge, withdrawn: true } }),
     events: [],
     actions,
   };

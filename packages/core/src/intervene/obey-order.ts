@@ -4,16 +4,16 @@ import { wasStopped } from "../assess/terminal-signs.ts";
 import type { Context } from "../context.ts";
 import type { StopLife } from "../incident.ts";
 import { endedAtLimit, isStanding } from "../limit.ts";
-import { type AgentRecord, hasLeftovers, isStartingAgain } from "../record.ts";
+import { type AgentRecord, hasLeftovers, isStartingAgain, withEnding, withSeen } from "../record.ts";
 import { isBetweenRuns } from "../restart-rule.ts";
 import type { OrderSignal, Signal } from "../signal.ts";
-import type { Intervened } from "./alert-life.ts";
+import { type Intervened, unchanged } from "./alert-life.ts";
 import { closeIncident, openIncident } from "./incident-life.ts";
 import { orderStop, refuseStop, type StopOrder, saveWork, withdrawStop } from "./stop-life.ts";
 
 /** A person's word: it needs no evidence and no budget, but no freeze either, and their agent's work is saved first like any other's. */
 export function obeyOrder(record: AgentRecord, signal: Signal, context: Context): Intervened {
-  if (record.seen.terminal === null) return { record, events: [], actions: [] };
+  if (record.seen.terminal === null) return unchanged(record);
   if (signal.kind === "ordered") return takeOrder(record, signal, context);
   return isForbiddenToStay(record, context) ? saveWork(record, leftoversOrder(record), context) : goOn(record, context);
 }
@@ -44,10 +44,10 @@ function takeOrder(record: AgentRecord, order: OrderSignal, context: Context): I
   if (isDown && !thenRestart && isComingBack(record)) return cancelRestart(record, order, context);
   if (doubt.frozen) return refuseStop(record, "frozen", "ordered");
   // Nothing is left to stop, but to start it again there need be nothing.
-  if (isDown) return thenRestart ? { record, events: [], actions: [] } : refuseStop(record, "already-over", "ordered");
+  if (isDown) return thenRestart ? unchanged(record) : refuseStop(record, "already-over", "ordered");
   const { key, actor, force } = order;
   const { stop } = record.ending;
-  if (stop?.key === key) return { record, events: [], actions: [] };
+  if (stop?.key === key) return unchanged(record);
   if (stop !== null && stop.orderedAt !== null && stop.outcome === null) return adopt(record, stop, actor, thenRestart);
   return saveWork(record, { key, cause: "ordered", actor, thenRestart, force }, context);
 }
@@ -62,14 +62,12 @@ function cancelRestart(record: AgentRecord, order: OrderSignal, context: Context
   const { agentId, health } = record;
   const { incarnation } = record.life;
   const opened =
-    record.ladder.incident === null
-      ? openIncident(record, "UNRESPONSIVE", health.reason, context)
-      : { record, events: [], actions: [] };
+    record.ladder.incident === null ? openIncident(record, "UNRESPONSIVE", health.reason, context) : unchanged(record);
   const { incident } = opened.record.ladder;
   if (incident === null) return opened;
   const limit = isStanding(record.seen.limit) ? { ...record.seen.limit, resumedAt: now } : record.seen.limit;
   const closed = closeIncident(
-    { ...opened.record, seen: { ...opened.record.seen, limit } },
+    withSeen(opened.record, { limit }),
     incident,
     "handed-to-a-person",
     "ended-by-person",
@@ -105,7 +103,7 @@ function adopt(record: AgentRecord, stop: StopLife, actor: string, thenRestart: 
   const evidence = ["order"];
   const payload = { agentId, incarnation, key: stop.key, actor, because: "ordered" as const, evidence };
   return {
-    record: { ...record, ending: { ...record.ending, stop: { ...stop, cause: "ordered", actor, thenRestart } } },
+    record: withEnding(record, { stop: { ...stop, cause: "ordered", actor, thenRestart } }),
     events: [{ type: "TERMINATION_ORDERED", payload }],
     actions: [],
   };
@@ -115,8 +113,8 @@ function adopt(record: AgentRecord, stop: StopLife, actor: string, thenRestart: 
 function goOn(record: AgentRecord, context: Context): Intervened {
   const { policy, doubt } = context;
   const { stop } = record.ending;
-  const unchanged: Intervened = { record, events: [], actions: [] };
-  if (stop === null || stop.cause !== "ordered" || stop.saved === null || stop.orderedAt !== null) return unchanged;
+  if (stop === null || stop.cause !== "ordered" || stop.saved === null || stop.orderedAt !== null)
+    return unchanged(record);
   if (doubt.frozen) return withdrawStop(record, "frozen");
   const mustSave = !stop.force && !policy.saving.acceptFailure;
   if (stop.saved.kind === "not-saved" && mustSave) return withdrawStop(record, "work-not-saved");

@@ -12,9 +12,9 @@ import {
 import type { Context } from "../context.ts";
 import { kindsOfEvidence, restsOnSilence } from "../decide/evidence.ts";
 import type { Incident, StopLife } from "../incident.ts";
-import type { AgentRecord } from "../record.ts";
+import { type AgentRecord, withEnding } from "../record.ts";
 import type { Action, ActionOutcome, Signal } from "../signal.ts";
-import { type Intervened, raiseAlert } from "./alert-life.ts";
+import { type Intervened, raiseAlert, unchanged } from "./alert-life.ts";
 
 export interface StopOrder {
   readonly key: string;
@@ -46,7 +46,7 @@ export function orderStop(record: AgentRecord, stop: StopLife, context: Context)
   const evidence = evidenceFor(record, cause, context);
   const payload = { agentId, incarnation, key, actor, because: cause, evidence };
   return {
-    record: { ...record, ending: { ...record.ending, stop: { ...stop, orderedAt: now, evidence } } },
+    record: withEnding(record, { stop: { ...stop, orderedAt: now, evidence } }),
     events: [{ type: "TERMINATION_ORDERED", payload }],
     actions: [
       {
@@ -77,10 +77,10 @@ export function recallStop(record: AgentRecord): Intervened {
   const { incarnation } = record.life;
   const { stop } = record.ending;
   const isOut = stop !== null && stop.orderedAt !== null && stop.outcome === null;
-  if (!isOut || stop.cause === "ordered" || stop.recalled === true) return { record, events: [], actions: [] };
+  if (!isOut || stop.cause === "ordered" || stop.recalled === true) return unchanged(record);
   const action: Action = { kind: "withdraw-stop", key: `${stop.key}/over`, agentId, incarnation, stop: stop.key };
   return {
-    record: { ...record, ending: { ...record.ending, stop: { ...stop, recalled: true } } },
+    record: withEnding(record, { stop: { ...stop, recalled: true } }),
     events: [],
     actions: [action],
   };
@@ -91,14 +91,14 @@ export function withdrawStop(record: AgentRecord, because: StopRefusal): Interve
   const cause = record.ending.stop?.cause ?? "ordered";
   return {
     ...refuseStop(record, because, cause),
-    record: { ...record, ending: { ...record.ending, stop: null, refused: because } },
+    record: withEnding(record, { stop: null, refused: because }),
   };
 }
 
 export function refuseStop(record: AgentRecord, because: StopRefusal, cause: StopCause): Intervened {
   const { agentId } = record;
   return {
-    record: { ...record, ending: { ...record.ending, refused: because } },
+    record: withEnding(record, { refused: because }),
     events: [{ type: "TERMINATION_REFUSED", payload: { agentId, because, cause } }],
     actions: [],
   };
@@ -127,20 +127,19 @@ const evidenceFor = (record: AgentRecord, cause: StopCause, context: Context): s
 /** The hands' answers: whether the work is safe, and how the stop went. Survivors are never called done. */
 export function followStop(record: AgentRecord, signal: Signal): Intervened {
   const { stop } = record.ending;
-  const unchanged: Intervened = { record, events: [], actions: [] };
-  if (stop === null || signal.kind !== "action-outcome" || signal.outcome === "delivered") return unchanged;
+  if (stop === null || signal.kind !== "action-outcome" || signal.outcome === "delivered") return unchanged(record);
   const { outcome } = signal;
   if (signal.key === `${stop.key}/work` && outcome.kind === "work" && stop.saved === null)
     return noteWork(record, stop, outcome);
   if (signal.key === stop.key && outcome.kind === "interrupted" && stop.outcome === null)
     return { ...decideAnew(record, stop), actions: recallStop(record).actions };
-  if (signal.key !== stop.key || outcome.kind !== "stop" || stop.outcome !== null) return unchanged;
+  if (signal.key !== stop.key || outcome.kind !== "stop" || stop.outcome !== null) return unchanged(record);
   if (outcome.stop.kind === "refused" && outcome.stop.because === "attached") return giveWay(record, stop);
   // A person's order has no such conditions: whoever refuses it has refused it.
   if (outcome.stop.kind === "refused" && stop.cause !== "ordered" && overtaken.has(outcome.stop.because))
     return tellOvertaken(record, stop);
   return {
-    record: { ...record, ending: { ...record.ending, stop: { ...stop, outcome: outcome.stop } } },
+    record: withEnding(record, { stop: { ...stop, outcome: outcome.stop } }),
     events: describe(record, stop, outcome.stop),
     actions: [],
   };
@@ -164,20 +163,15 @@ function decideAnew(record: AgentRecord, stop: StopLife): Intervened {
   const { incident } = record.ladder;
   // A person took it over meanwhile: theirs is no decision of ours, it goes out once more.
   if (stop.cause === "ordered")
-    return {
-      record: { ...record, ending: { ...record.ending, stop: { ...stop, key: `${stop.key}/again`, orderedAt: null } } },
-      events: [],
-      actions: [],
-    };
+    return unchanged(withEnding(record, { stop: { ...stop, key: `${stop.key}/again`, orderedAt: null } }));
   const stage = incident?.stage;
-  if (incident === null || stage?.kind !== "stopping")
-    return { record: { ...record, ending: { ...record.ending, stop: null } }, events: [], actions: [] };
+  if (incident === null || stage?.kind !== "stopping") return unchanged(withEnding(record, { stop: null }));
   const again = { ...incident, stage: { ...stage, interrupted: stage.interrupted + 1 } };
-  return {
-    record: { ...record, ending: { ...record.ending, stop: null }, ladder: { ...record.ladder, incident: again } },
-    events: [],
-    actions: [],
-  };
+  return unchanged({
+    ...record,
+    ending: { ...record.ending, stop: null },
+    ladder: { ...record.ladder, incident: again },
+  });
 }
 
 /** It ended by our stop although the answer never came: the fact is the same. */
@@ -186,13 +180,13 @@ export function concludeStop(record: AgentRecord): Intervened {
   const { stop } = record.ending;
   const { terminal } = record.seen;
   const unseen = terminal?.exit?.cause === "stopped" && stop?.outcome?.kind !== "stopped";
-  if (!unseen || incident?.stage.kind !== "stopping") return { record, events: [], actions: [] };
+  if (!unseen || incident?.stage.kind !== "stopping") return unchanged(record);
   const { cause, actor } = incident.stage;
   const life = { key: "", cause, actor, decidedAt: incident.openedAt, thenRestart: false, force: false };
   const outcome = { kind: "stopped", forced: false, processes: 0 } as const;
   const ended: StopLife = { ...(stop ?? { ...life, saved: null, orderedAt: null, evidence: [] }), cause, outcome };
   return {
-    record: { ...record, ending: { ...record.ending, stop: ended } },
+    record: withEnding(record, { stop: ended }),
     events: describe(record, ended, outcome),
     actions: [],
   };
@@ -204,10 +198,10 @@ export function concludeOrder(record: AgentRecord): Intervened {
   const { terminal } = record.seen;
   const exit = terminal?.exit ?? null;
   if (stop?.cause !== "ordered" || stop.outcome?.kind !== "already-over" || exit?.cause !== "stopped")
-    return { record, events: [], actions: [] };
+    return unchanged(record);
   const outcome = { kind: "stopped", forced: exit.signal === "SIGKILL", processes: 0 } as const;
   return {
-    record: { ...record, ending: { ...record.ending, stop: { ...stop, outcome } } },
+    record: withEnding(record, { stop: { ...stop, outcome } }),
     events: describe(record, stop, outcome),
     actions: [],
   };
@@ -222,7 +216,7 @@ function noteWork(record: AgentRecord, stop: StopLife, { work }: Extract<ActionO
       : work.kind === "not-saved"
         ? [{ type: "WORK_NOT_SAVED", payload: { agentId, incarnation, problem: work.problem } }]
         : [];
-  return { record: { ...record, ending: { ...record.ending, stop: { ...stop, saved: work } } }, events, actions: [] };
+  return { record: withEnding(record, { stop: { ...stop, saved: work } }), events, actions: [] };
 }
 
 function describe(record: AgentRecord, stop: StopLife, outcome: NonNullable<StopLife["outcome"]>): RouseEvent[] {

@@ -5,7 +5,7 @@ import { markNow, turnClock } from "../accept/work-clock.ts";
 import { newestFact } from "../assess/moved-since.ts";
 import type { Context } from "../context.ts";
 import { chooseChannel } from "../decide/choose-channel.ts";
-import type { Intervened } from "../intervene/alert-life.ts";
+import { type Intervened, unchanged } from "../intervene/alert-life.ts";
 import { queueNudge } from "../intervene/nudge-life.ts";
 import { limitOverWording } from "../intervene/word-nudge.ts";
 import {
@@ -17,7 +17,7 @@ import {
   limitSeenToAt,
   mostResumes,
 } from "../limit.ts";
-import { type AgentRecord, isOver } from "../record.ts";
+import { type AgentRecord, isOver, withSeen } from "../record.ts";
 import type { Limit, TerminalFacts } from "../terminal-facts.ts";
 import { aMoment, reviveAfterLimit } from "./restart-life.ts";
 
@@ -34,9 +34,7 @@ export function followLimit(record: AgentRecord, context: Context): Intervened {
   return due === null || now < due ? unchanged(record) : resume(record, limit, context);
 }
 
-const unchanged = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
-
-/** When a limit that stands is to be looked at. That its agent could not be started again makes its end a matter after all. */
+undefined; /** When a limit that stands is to be looked at. That its agent could not be started again makes its end a matter after all. */
 export function limitDue(record: AgentRecord, { now, policy }: Context): MonoMs | null {
   if (!policy.enabled) return null;
   const { health } = record;
@@ -75,7 +73,7 @@ function resume(record: AgentRecord, limit: Limit, context: Context): Intervened
 function over(record: AgentRecord, limit: Limit, context: Context): Intervened {
   const { now } = context;
   const { terminal } = record.seen;
-  const next: AgentRecord = { ...record, seen: { ...record.seen, limit: { ...limit, resumedAt: now } } };
+  const next: AgentRecord = withSeen(record, { limit: { ...limit, resumedAt: now } });
   if (terminal === null || terminal.asks === null || terminal.wait !== "provider") return unchanged(next);
   const { what, since } = terminal.asks;
   const ended = terminal.turnEndedAt === null ? null : markNow(record.work.clock, now);
@@ -108,7 +106,7 @@ function tellPerson(record: AgentRecord, limit: Limit, context: Context): Interv
   // That it stands at its prompt is still true when somebody has drawn the screen anew.
   const what = terminal.asks?.what ?? "limit";
   const asking: TerminalFacts = { ...terminal, asks: { what, since: now }, wait: "input", turnEndedAt: null };
-  const told = { ...record, seen: { ...record.seen, limit: { ...limit, told: true } } };
+  const told = withSeen(record, { limit: { ...limit, told: true } });
   return {
     record: waitForPerson(told, asking, now, context),
     events: [{ type: "AGENT_NEEDS_YOU", payload: { agentId, what: "limit", pattern: limit.pattern } }],

@@ -13,11 +13,11 @@ import { limitReached, limitResumed, standsAgain } from "../accept/read-limit.ts
 import { earliest } from "../assess/look.ts";
 import type { Context } from "../context.ts";
 import { blindSince, type Doubt } from "../doubt.ts";
-import type { Intervened } from "../intervene/alert-life.ts";
+import { type Intervened, unchanged } from "../intervene/alert-life.ts";
 import { endedAtLimit, isStanding } from "../limit.ts";
-import { type AgentRecord, isOver, isStartingAgain } from "../record.ts";
+import { type AgentRecord, isOver, isStartingAgain, withEnding, withLadder } from "../record.ts";
 import { isBetweenRuns, recentRestarts, restartsAllowed } from "../restart-rule.ts";
-import type { Signal } from "../signal.ts";
+import { type Signal, tellRaised } from "../signal.ts";
 import type { Limit } from "../terminal-facts.ts";
 
 /** Attempts older than any window, of tasks long done, need not be remembered. */
@@ -95,7 +95,7 @@ const resumed = (limit: Limit | null, now: MonoMs): Limit | null =>
 export function reviveAfterLimit(record: AgentRecord, limit: Limit, now: MonoMs): Intervened {
   const counts = { ...record.ladder.counts, starts: record.ladder.counts.starts + 1 };
   const key = `${record.agentId}/${record.life.incarnation}/limit/${counts.starts}`;
-  return start({ ...record, ladder: { ...record.ladder, counts } }, key, "limit-over", limit.attempts + 1, now);
+  return start(withLadder(record, { counts }), key, "limit-over", limit.attempts + 1, now);
 }
 
 /** Its owner wants it to run always, and its last run went well. No budget of failures is charged, unless starting it is what fails. */
@@ -133,11 +133,10 @@ function reasonOf(
  * looked at it, so the attempts before no longer count.
  */
 export function obeyRestart(record: AgentRecord, signal: Signal, { now, doubt }: Context): Intervened {
-  const unchanged: Intervened = { record, events: [], actions: [] };
   if (record.seen.terminal === null || record.seen.terminal.exit === null || doubt.frozen || isStartingAgain(record))
-    return unchanged;
+    return unchanged(record);
   const key = orderKey(record, signal);
-  if (key === null) return unchanged;
+  if (key === null) return unchanged(record);
   // Their order is used up with this: whatever comes of it, it is not tried again with every report.
   const stop = record.ending.stop === null ? null : { ...record.ending.stop, thenRestart: false };
   return start(
@@ -161,13 +160,12 @@ function orderKey({ ending: { stop, restart } }: AgentRecord, signal: Signal): s
 
 /** What the hands say of it: it could not be started, or what the new life was given to go on with. */
 export function followRestart(record: AgentRecord, signal: Signal, context: Context): Intervened {
-  const unchanged: Intervened = { record, events: [], actions: [] };
-  if (signal.kind !== "action-outcome" || signal.outcome === "delivered") return unchanged;
+  if (signal.kind !== "action-outcome" || signal.outcome === "delivered") return unchanged(record);
   const { outcome } = signal;
   if (outcome.kind === "restarted") return noteContext(record, outcome.incarnation, outcome.recovery);
-  if (record.ending.restart?.key !== signal.key) return unchanged;
+  if (record.ending.restart?.key !== signal.key) return unchanged(record);
   if (outcome.kind === "limit-stands") return putOff(record, outcome.resetsInMs, context);
-  return outcome.kind === "not-restarted" ? failRestart(record, outcome.problem) : unchanged;
+  return outcome.kind === "not-restarted" ? failRestart(record, outcome.problem) : unchanged(record);
 }
 
 /** As soon as anybody may look again. */
@@ -179,8 +177,7 @@ function putOff(record: AgentRecord, resetsInMs: DurationMs | null, { now, polic
   const { restart } = record.ending;
   const { limit } = record.seen;
   const { incarnation } = record.life;
-  if (restart?.because !== "limit-over" || limit === null || !isStartingAgain(record))
-    return { record, events: [], actions: [] };
+  if (restart?.because !== "limit-over" || limit === null || !isStartingAgain(record)) return unchanged(record);
   const stands = standsAgain(limit, resetsInMs, now, policy);
   const told = limitReached(agentId, stands, resetsInMs);
   const resetsInSeconds = resetsInMs === null ? null : Math.round(resetsInMs / 1000);
@@ -202,9 +199,9 @@ function failRestart(record: AgentRecord, problem: string): Intervened {
   const { agentId } = record;
   const { restart } = record.ending;
   const { incarnation } = record.life;
-  if (restart === null || restart.problem !== null) return { record, events: [], actions: [] };
+  if (restart === null || restart.problem !== null) return unchanged(record);
   return {
-    record: { ...record, ending: { ...record.ending, restart: { ...restart, problem } } },
+    record: withEnding(record, { restart: { ...restart, problem } }),
     events: [{ type: "RESTART_FAILED", payload: { agentId, incarnation, problem } }],
     actions: [],
   };
@@ -212,10 +209,10 @@ function failRestart(record: AgentRecord, problem: string): Intervened {
 
 /** The answer may come before the new life is known, or after. */
 function noteContext(record: AgentRecord, life: number, context: RecoveryContext | null): Intervened {
-  const unchanged: Intervened = { record, events: [], actions: [] };
-  if (context === null || life < record.life.incarnation || record.recovery.recovered?.life === life) return unchanged;
+  if (context === null || life < record.life.incarnation || record.recovery.recovered?.life === life)
+    return unchanged(record);
   const told = {
-    ...unchanged,
+    ...unchanged(record),
     record: { ...record, recovery: { ...record.recovery, recovered: { context, life, told: false } } },
   };
   const { lost, taskId } = context;
@@ -225,13 +222,8 @@ function noteContext(record: AgentRecord, life: number, context: RecoveryContext
 /** All of its work is lost: somebody should look why. */
 function tellOfLoss(before: Intervened, life: number, taskId: string | null, checkpoints: number): Intervened {
   const { agentId } = before.record;
-  const alert = `${agentId}/${life}/starts-over`;
   const summary = `${agentId} starts over with task ${taskId}: none of its ${checkpoints} checkpoints can be used`;
-  return {
-    record: before.record,
-    events: [{ type: "ALERT_RAISED", payload: { agentId, alert, severity: "critical", summary } }],
-    actions: [{ kind: "raise-alert", key: alert, agentId, severity: "critical", summary }],
-  };
+  return { record: before.record, ...tellRaised(`${agentId}/${life}/starts-over`, agentId, "critical", summary) };
 }
 
 /** The next life has begun, and we asked for it. */
@@ -302,7 +294,7 @@ export function noticeReturn(before: AgentRecord, after: AgentRecord, now: MonoM
 export function keepRunning(record: AgentRecord, context: Context): Intervened {
   const { now, doubt } = context;
   const due = nextRunDue(record, context);
-  if (due === null || now < due || doubt.frozen) return { record, events: [], actions: [] };
+  if (due === null || now < due || doubt.frozen) return unchanged(record);
   return reviveAfterRun(record, context);
 }
 
@@ -334,14 +326,13 @@ const lookEvery: DurationMs = seconds(10);
  */
 export function awaitNewLife(record: AgentRecord, { now, doubt }: Context): Intervened {
   const { restart } = record.ending;
-  const unchanged: Intervened = { record, events: [], actions: [] };
-  if (restart === null || !isStartingAgain(record)) return unchanged;
+  if (restart === null || !isStartingAgain(record)) return unchanged(record);
   const awaitedSince = isBound(doubt) ? null : (restart.awaitedSince ?? now);
   if (awaitedSince !== null && now >= dueAfter(awaitedSince, doubt))
     return failRestart(record, `nothing was heard of its new life within ${longestBirth / 1000} s`);
   return awaitedSince === restart.awaitedSince
-    ? unchanged
-    : { ...unchanged, record: { ...record, ending: { ...record.ending, restart: { ...restart, awaitedSince } } } };
+    ? unchanged(record)
+    : { ...unchanged(record), record: withEnding(record, { restart: { ...restart, awaitedSince } }) };
 }
 
 /** When to look whether it has come. */

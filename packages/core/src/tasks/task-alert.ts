@@ -1,12 +1,10 @@
-import { type AlertSeverity, type MonoMs, printable, type RouseEvent, type TaskReason } from "@rouse/contract";
-import type { Action } from "../signal.ts";
+import { type AlertSeverity, type MonoMs, printable, type TaskReason } from "@rouse/contract";
+import { type Told, tellRaised, tellResolved } from "../signal.ts";
 import { agentOf, isCriticalBlocked, type TaskAlertCause, type TaskRecord } from "./task-record.ts";
 
 /** What a change comes to, whoever asked for it. */
-export interface Changed {
+export interface Changed extends Told {
   readonly task: TaskRecord;
-  readonly events: readonly RouseEvent[];
-  readonly actions: readonly Action[];
 }
 
 interface WantedAlert {
@@ -45,18 +43,6 @@ export function resolveAlert(task: TaskRecord): Changed {
   const { key, agentId } = task.alert;
   return { task: { ...task, alert: null }, ...tellResolved(key, agentId) };
 }
-
-type Told = Pick<Changed, "events" | "actions">;
-
-export const tellRaised = (key: string, agentId: string | null, severity: AlertSeverity, summary: string): Told => ({
-  events: [{ type: "ALERT_RAISED", payload: { agentId, alert: key, severity, summary } }],
-  actions: [{ kind: "raise-alert", key, agentId, severity, summary }],
-});
-
-export const tellResolved = (key: string, agentId: string | null): Told => ({
-  events: [{ type: "ALERT_RESOLVED", payload: { agentId, alert: key } }],
-  actions: [{ kind: "resolve-alert", key: `${key}/resolved`, agentId }],
-});
 
 /** The task, and whom to turn to about it. Whoever wrote that is not trusted to have written a name. */
 export const nameTask = ({ taskId, owner }: Pick<TaskRecord, "taskId" | "owner">): string =>

@@ -1,14 +1,5 @@
-import type {
-  AssignmentStanding,
-  MonoMs,
-  PolicyMode,
-  RouseEvent,
-  TaskPolicy,
-  TaskReason,
-  TaskRefusal,
-} from "@rouse/contract";
+import type { AssignmentStanding, MonoMs, PolicyMode, TaskPolicy, TaskReason, TaskRefusal } from "@rouse/contract";
 import type { Doubt } from "../doubt.ts";
-import type { Action } from "../signal.ts";
 import type { Changed } from "./task-alert.ts";
 import { claimOf, type TaskRecord } from "./task-record.ts";
 
@@ -93,12 +84,9 @@ export type TaskReply =
   | { readonly kind: "refused"; readonly because: TaskRefusal };
 
 /** What one turn for one task comes to. */
-export interface TaskTurn {
-  readonly task: TaskRecord;
+export interface TaskTurn extends Changed {
   /** `null` when nobody waits for an answer. */
   readonly reply: TaskReply | null;
-  readonly events: readonly RouseEvent[];
-  readonly actions: readonly Action[];
 }
 
 /** To an agent. */

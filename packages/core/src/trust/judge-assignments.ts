@@ -8,8 +8,7 @@ import type {
   TaskRefusal,
 } from "@rouse/contract";
 import type { Machine } from "../machine.ts";
-import type { Action } from "../signal.ts";
-import { tellRaised, tellResolved } from "../tasks/task-alert.ts";
+import { type Told, tellRaised, tellResolved } from "../signal.ts";
 import type { TaskRecord } from "../tasks/task-record.ts";
 
 export type TaskOutcome = "done" | "failed";
@@ -33,10 +32,8 @@ type Assignments = {
 /** By what the task was watched. */
 type TrustRules = Pick<TaskPolicy, "highErrorRate"> & { readonly mode: PolicyMode };
 
-interface JudgedAssignments {
+interface JudgedAssignments extends Told {
   readonly assignments: Assignments;
-  readonly events: readonly RouseEvent[];
-  readonly actions: readonly Action[];
 }
 
 const counted = 10;
@@ -122,11 +119,7 @@ export function outcomeOf(
   return { agentId: after.state.by.agentId, outcome: after.state.status === "completed" ? "done" : "failed" };
 }
 
-const silently = (assignments: Assignments): JudgedAssignments => ({
-  assignments,
-  events: [],
-  actions: [],
-});
+const silently = (assignments: Assignments): JudgedAssignments => ({ assignments, events: [], actions: [] });
 
 const restored = (assignments: Assignments, actor: string): JudgedAssignments =>
   tellStanding(assignments, { type: "ASSIGNMENTS_RESTORED", payload: { agentId: assignments.agentId, actor } });

@@ -8,6 +8,11 @@ export type Activity =
   | { readonly kind: "IDLE"; readonly since: MonoMs }
   | { readonly kind: "FINISHED"; readonly since: MonoMs };
 
+type ToolOpen = Extract<Activity, { kind: "RUNNING" }> & { readonly open: { readonly since: MonoMs } };
+
+export const isToolOpen = (activity: Activity): activity is ToolOpen =>
+  activity.kind === "RUNNING" && activity.open?.kind === "tool";
+
 /**
  * Time spent at work. It stands still until `resumesAt` (`null`: until the activity changes) and runs from then on, so an idle, a
  * waiting and a starting agent, an open tool and the end of its patience are all the same arithmetic.

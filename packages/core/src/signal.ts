@@ -139,6 +139,13 @@ export interface Reply {
   readonly commands: readonly Command[];
 }
 
+/** What every order about one life of an agent names. */
+interface AboutLife {
+  readonly key: string;
+  readonly agentId: string;
+  readonly incarnation: number;
+}
+
 /** Something for the hands to do. The key makes doing it twice the same as doing it once. */
 export type Action =
   | {
@@ -149,11 +156,8 @@ export type Action =
       readonly summary: string;
     }
   | { readonly kind: "resolve-alert"; readonly key: string; readonly agentId: string | null }
-  | {
+  | (AboutLife & {
       readonly kind: "stop-agent";
-      readonly key: string;
-      readonly agentId: string;
-      readonly incarnation: number;
       readonly grace: DurationMs;
       /** Our own decision, which the budget is charged for; a person's order is not. */
       readonly spends: boolean;
@@ -161,20 +165,14 @@ export type Action =
       readonly notAfter?: MonoMs;
       /** It is stopped for its silence: not if it has shown work since. */
       readonly silentAt?: MonoMs;
-    }
+    })
   /** The holder need not begin a stop any more that it may not have heard of yet. */
-  | {
+  | (AboutLife & {
       readonly kind: "withdraw-stop";
-      readonly key: string;
-      readonly agentId: string;
-      readonly incarnation: number;
       readonly stop: string;
-    }
-  | {
+    })
+  | (AboutLife & {
       readonly kind: "restart-agent";
-      readonly key: string;
-      readonly agentId: string;
-      readonly incarnation: number;
       readonly taskId: string | null;
       /** In fixed words: why its last life ended. */
       readonly reason: string;
@@ -183,37 +181,25 @@ export type Action =
       readonly afterLimit: boolean;
       /** It has finished what it did: its next life goes on with nothing. */
       readonly fresh?: true;
-    }
-  | {
+    })
+  | (AboutLife & {
       readonly kind: "save-work";
-      readonly key: string;
-      readonly agentId: string;
-      readonly incarnation: number;
       readonly within: DurationMs;
-    }
-  | {
+    })
+  | (AboutLife & {
       readonly kind: "nudge-agent";
-      readonly key: string;
-      readonly agentId: string;
-      readonly incarnation: number;
       readonly text: string;
       readonly notAfter: MonoMs;
       /** Also into a terminal that a person has open, when they have left it alone. */
       readonly whenIdle?: true;
-    }
+    })
   /** A nudge that its holder may still have to give is not wanted any more. */
-  | {
+  | (AboutLife & {
       readonly kind: "withdraw-nudge";
-      readonly key: string;
-      readonly agentId: string;
-      readonly incarnation: number;
       readonly nudge: string;
-    }
-  | {
+    })
+  | (AboutLife & {
       readonly kind: "contain-agent";
-      readonly key: string;
-      readonly agentId: string;
-      readonly incarnation: number;
       readonly how: ContainmentMeans | "let-go";
       /** In fixed words, for whoever's tools are withheld. */
       readonly reason: string;
@@ -221,7 +207,7 @@ export type Action =
       readonly decidedAt: MonoMs;
       /** A pause ends by itself after so long: nobody is held back for good by a monitor that is gone. */
       readonly lasts: DurationMs;
-    }
+    })
   | {
       readonly kind: "escalate";
       readonly key: string;

@@ -9,7 +9,7 @@ import {
   seconds,
 } from "@rouse/contract";
 import type { Context } from "../context.ts";
-import type { Activity, Mark, WorkClock } from "../facts.ts";
+import { type Activity, isToolOpen, type Mark, type WorkClock } from "../facts.ts";
 import { isHeldBack } from "../incident.ts";
 import { type AgentRecord, nextIncarnation } from "../record.ts";
 import type { HeldSignal, ReportSignal, Signal } from "../signal.ts";
@@ -293,10 +293,6 @@ function withClocks(before: AgentRecord, after: AgentRecord, context: Context): 
   if (granted <= Math.max(clock.resumesAt, now)) return withClock(after, clock);
   return withClock(after, { total: workedUntil(clock, now), resumesAt: granted });
 }
-
-type ToolOpen = Extract<Activity, { kind: "RUNNING" }> & { readonly open: { readonly since: MonoMs } };
-const isToolOpen = (activity: Activity): activity is ToolOpen =>
-  activity.kind === "RUNNING" && activity.open?.kind === "tool";
 
 function countersOf({ report, ago }: ReportSignal, at: MonoMs, before: TerminalFacts) {
   const { output, process } = report;

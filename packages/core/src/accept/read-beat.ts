@@ -1,5 +1,5 @@
 import { type AgentStatus, type Heartbeat, type MonoMs, minutes, type OpenWork } from "@rouse/contract";
-import type { Activity, Facts, Mark, OutcomeStretch, TokenRate } from "../facts.ts";
+import { type Activity, type Facts, isToolOpen, type Mark, type OutcomeStretch, type TokenRate } from "../facts.ts";
 import type { HeartbeatSignal } from "../signal.ts";
 
 /** Errors and calls are counted over this stretch, in pieces, so that memory stays bounded however fast an agent beats. */
@@ -61,8 +61,6 @@ export function readFacts(before: Facts, beat: Heartbeat, context: BeatContext):
     beatsThroughWork: context.throughWork,
   };
 }
-
-const isToolOpen = (activity: Activity): boolean => activity.kind === "RUNNING" && activity.open?.kind === "tool";
 
 /** Tool calls and checkpoints are events by nature: even the first one reported says that standing still would mean something. */
 const saysWhen = (beat: Heartbeat): boolean => isSaid(beat.lastToolCall) || isSaid(beat.lastCheckpoint);

@@ -9,14 +9,13 @@ import {
   type Sight,
   seconds,
 } from "@rouse/contract";
-import type { Activity } from "../facts.ts";
+import type { Activity, Draft } from "../facts.ts";
 import { isKilled, isStanding } from "../limit.ts";
 import type { AgentRecord } from "../record.ts";
 import type { Limit, TerminalFacts } from "../terminal-facts.ts";
 import {
   afterword,
   awaitWaker,
-  type Changing,
   endQuestion,
   goOn,
   lastTool,
@@ -299,7 +298,7 @@ export function readRetry(sighted: Sighted, sight: Extract<Sight, { kind: "retri
 }
 
 /** Anybody can print that they wait. Repeating it makes the same wait no longer; only somebody who wrote on in between, or told of work, has begun another. */
-function wordsCountUntil(terminal: Changing<TerminalFacts>, { at, policy }: SightContext): MonoMs {
+function wordsCountUntil(terminal: Draft<TerminalFacts>, { at, policy }: SightContext): MonoMs {
   const { textWait, novel } = terminal;
   const since = textWait !== null && novel - textWait.novel <= afterword ? textWait.since : at;
   terminal.textWait = { since, novel };

@@ -1,14 +1,12 @@
 import type { DurationMs, MonoMs, Policy, Question, RouseEvent } from "@rouse/contract";
-import type { Activity, Facts, Mark } from "../facts.ts";
+import type { Activity, Draft, Facts, Mark } from "../facts.ts";
 import type { StepTrail } from "../steps/step.ts";
 import { type Limit, type TerminalFacts, tellsSteps } from "../terminal-facts.ts";
 
-export type Changing<T> = { -readonly [K in keyof T]: T[K] };
-
 /** What the sights of one report come to. */
 export interface Sighted {
-  terminal: Changing<TerminalFacts>;
-  facts: Changing<Facts>;
+  terminal: Draft<TerminalFacts>;
+  facts: Draft<Facts>;
   activity: Activity;
   limit: Limit | null;
   steps: StepTrail | null;

@@ -1,4 +1,4 @@
-import type { DurationMs, EndingReason, MonoMs } from "@rouse/contract";
+import { type DurationMs, type EndingReason, hours, type MonoMs } from "@rouse/contract";
 import type { Context } from "../context.ts";
 import type { Escalation, Incident, Stage } from "../incident.ts";
 import { isStanding, mostResumes } from "../limit.ts";
@@ -136,7 +136,7 @@ export function chooseRecovery(record: AgentRecord, { now, policy }: Context): R
   return notBefore(ofTask[ofTask.length - 1]?.at ?? null, jittered, now, attempt);
 }
 
-const hour: DurationMs = 3_600_000;
+const hour: DurationMs = hours(1);
 
 function notBefore(last: MonoMs | null, rest: DurationMs, now: MonoMs, attempt: number): Revival {
   const until = last === null ? now : last + rest;

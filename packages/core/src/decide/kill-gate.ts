@@ -4,7 +4,7 @@ import { isIll } from "../assess/health-machine.ts";
 import { earliest } from "../assess/look.ts";
 import type { Context } from "../context.ts";
 import { type Gap, lastGap } from "../doubt.ts";
-import type { Incident, Stage } from "../incident.ts";
+import type { Incident, Stage, StopLife } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 import { ask } from "./ask-orchestrator.ts";
 import { isEnough, kindsOfEvidence } from "./evidence.ts";
@@ -111,7 +111,7 @@ export function passGate(
 }
 
 /** An order of our own that may still be taken back. */
-const isOut = (stop: AgentRecord["ending"]["stop"]): boolean =>
+export const isOut = (stop: StopLife | null): stop is StopLife =>
   stop !== null &&
   stop.cause !== "ordered" &&
   stop.orderedAt !== null &&

@@ -11,6 +11,7 @@ import {
 } from "@rouse/contract";
 import type { Context } from "../context.ts";
 import { kindsOfEvidence, restsOnSilence } from "../decide/evidence.ts";
+import { isOut } from "../decide/kill-gate.ts";
 import type { Incident, StopLife } from "../incident.ts";
 import { type AgentRecord, withEnding } from "../record.ts";
 import type { Action, ActionOutcome, Signal } from "../signal.ts";
@@ -76,8 +77,7 @@ export function recallStop(record: AgentRecord): Intervened {
   const { agentId } = record;
   const { incarnation } = record.life;
   const { stop } = record.ending;
-  const isOut = stop !== null && stop.orderedAt !== null && stop.outcome === null;
-  if (!isOut || stop.cause === "ordered" || stop.recalled === true) return unchanged(record);
+  if (!isOut(stop)) return unchanged(record);
   const action: Action = { kind: "withdraw-stop", key: `${stop.key}/over`, agentId, incarnation, stop: stop.key };
   return {
     record: withEnding(record, { stop: { ...stop, recalled: true } }),

@@ -1,6 +1,5 @@
 import {
   type DurationMs,
-  type HealthState,
   type MonoMs,
   minutes,
   type Policy,
@@ -10,6 +9,7 @@ import {
   seconds,
 } from "@rouse/contract";
 import { limitReached, limitResumed, standsAgain } from "../accept/read-limit.ts";
+import { isIll } from "../assess/health-machine.ts";
 import { earliest } from "../assess/look.ts";
 import type { Context } from "../context.ts";
 import { blindSince, type Doubt } from "../doubt.ts";
@@ -37,19 +37,9 @@ export function revive(record: AgentRecord, by: "restart" | "recovery", attempt:
     ? record.recovery.attempts
     : [...record.recovery.attempts, { taskId: record.task.id, at: now }].slice(-mostRemembered);
   const restartedAt = isRestart ? now : record.recovery.restartedAt;
-  const counts = { ...record.ladder.counts, starts: record.ladder.counts.starts + 1 };
-  const key = `${record.agentId}/${record.life.incarnation}/${by}/${counts.starts}`;
-  return start(
-    {
-      ...record,
-      recovery: { ...record.recovery, restarts, restartedAt, attempts: recoveries },
-      ladder: { ...record.ladder, counts },
-    },
-    key,
-    because,
-    attempt,
-    now,
-  );
+  const { counted, key } = countStart(record, by);
+  const recovery = { ...record.recovery, restarts, restartedAt, attempts: recoveries };
+  return start({ ...counted, recovery }, key, because, attempt, now);
 }
 
 function start(record: AgentRecord, key: string, because: RestartCause, attempt: number, now: MonoMs): Intervened {
@@ -87,32 +77,32 @@ function start(record: AgentRecord, key: string, because: RestartCause, attempt:
   };
 }
 
+/** Counts one more start, and names it. */
+function countStart(record: AgentRecord, by: string): { readonly counted: AgentRecord; readonly key: string } {
+  const counts = { ...record.ladder.counts, starts: record.ladder.counts.starts + 1 };
+  const key = `${record.agentId}/${record.life.incarnation}/${by}/${counts.starts}`;
+  return { counted: withLadder(record, { counts }), key };
+}
+
 /** Whoever is started again tries whether its limit is over. */
 const resumed = (limit: Limit | null, now: MonoMs): Limit | null =>
   isStanding(limit) ? { ...limit, resumedAt: now } : limit;
 
 /** Its limit is over: it goes on with its conversation. That is no crash, so no budget of crashes is charged. */
 export function reviveAfterLimit(record: AgentRecord, limit: Limit, now: MonoMs): Intervened {
-  const counts = { ...record.ladder.counts, starts: record.ladder.counts.starts + 1 };
-  const key = `${record.agentId}/${record.life.incarnation}/limit/${counts.starts}`;
-  return start(withLadder(record, { counts }), key, "limit-over", limit.attempts + 1, now);
+  const { counted, key } = countStart(record, "limit");
+  return start(counted, key, "limit-over", limit.attempts + 1, now);
 }
 
 /** Its owner wants it to run always, and its last run went well. No budget of failures is charged, unless starting it is what fails. */
 function reviveAfterRun(record: AgentRecord, context: Context): Intervened {
   const { now } = context;
-  const counts = { ...record.ladder.counts, starts: record.ladder.counts.starts + 1 };
-  const key = `${record.agentId}/${record.life.incarnation}/always/${counts.starts}`;
+  const { counted, key } = countStart(record, "always");
   const failed = record.ending.restart !== null;
   const restarts = failed ? [...recentRestarts(record, context), now] : record.recovery.restarts;
   const attempt = failed ? restarts.length + 1 : 1;
-  return start(
-    { ...record, ladder: { ...record.ladder, counts }, recovery: { ...record.recovery, restarts, restartedAt: now } },
-    key,
-    "kept-running",
-    attempt,
-    now,
-  );
+  const recovery = { ...record.recovery, restarts, restartedAt: now };
+  return start({ ...counted, recovery }, key, "kept-running", attempt, now);
 }
 
 /** Why its last life ended, in fixed words. */
@@ -139,13 +129,8 @@ export function obeyRestart(record: AgentRecord, signal: Signal, { now, doubt }:
   if (key === null) return unchanged(record);
   // Their order is used up with this: whatever comes of it, it is not tried again with every report.
   const stop = record.ending.stop === null ? null : { ...record.ending.stop, thenRestart: false };
-  return start(
-    { ...record, ending: { ...record.ending, stop }, recovery: { ...record.recovery, attempts: [], restarts: [] } },
-    `${key}/restart`,
-    "ordered",
-    0,
-    now,
-  );
+  const recovery = { ...record.recovery, attempts: [], restarts: [] };
+  return start({ ...withEnding(record, { stop }), recovery }, `${key}/restart`, "ordered", 0, now);
 }
 
 /** Each order has a key of its own, so that a second one after a failure is not taken for the first, and the first that comes again is. */
@@ -278,12 +263,10 @@ function causeChain({ ladder: { incident }, ending: { stop, restart }, seen: { t
   ];
 }
 
-const ill: ReadonlySet<HealthState> = new Set<HealthState>(["UNRESPONSIVE", "STUCK", "FAILING"]);
-
 /** Fifth stage: did it come back? An agent that was ill and is not any more is a fact of its own, with how long it took. Who ended without having finished, or by a person's hand, did not. */
 export function noticeReturn(before: AgentRecord, after: AgentRecord, now: MonoMs): RouseEvent[] {
   const { state } = after.health;
-  if (!ill.has(before.health.state) || (state !== "HEALTHY" && state !== "DEGRADED")) return [];
+  if (!isIll(before.health.state) || (state !== "HEALTHY" && state !== "DEGRADED")) return [];
   if (isOver(after) && (after.work.activity.kind !== "FINISHED" || after.seen.terminal?.exit?.cause === "person"))
     return [];
   const illForSeconds = Math.round((now - before.health.since) / 1000);

@@ -1,4 +1,5 @@
 import type { MonoMs, StepEvent, ToolClass } from "@rouse/contract";
+import type { Draft } from "../facts.ts";
 import { isBlank, isCancelled } from "./digest-event.ts";
 import { fingerprint, holds, remember } from "./remember-digests.ts";
 import { noReplies, type OpenCall, type Owner, type Reply, type Step, type StepTrail } from "./step.ts";
@@ -10,7 +11,7 @@ const mostOpen = 64;
 const mostReplies = 32;
 
 type OwnClasses = Readonly<Record<string, ToolClass>>;
-type Draft = { -readonly [K in keyof StepTrail]: StepTrail[K] };
+type DraftTrail = Draft<StepTrail>;
 
 const noClasses: OwnClasses = {};
 
@@ -39,7 +40,7 @@ export function followStep(trail: StepTrail, event: StepEvent, at: MonoMs, own: 
 }
 
 /** Field by field: a spread of so many fields costs more than everything else done for an event. */
-function draftOf(trail: StepTrail): Draft {
+function draftOf(trail: StepTrail): DraftTrail {
   return {
     events: trail.events,
     windowFrom: trail.windowFrom,
@@ -74,7 +75,7 @@ function ownerAfter(trail: StepTrail, event: StepEvent): Owner {
 
 const isOwnWord = ({ role }: StepEvent): boolean => role === "agent" || role === "assistant";
 
-function openCall(trail: Draft, event: StepEvent, at: MonoMs): void {
+function openCall(trail: DraftTrail, event: StepEvent, at: MonoMs): void {
   const call: OpenCall = {
     id: event.id ?? null,
     tool: event.tool ?? "",
@@ -88,7 +89,7 @@ function openCall(trail: Draft, event: StepEvent, at: MonoMs): void {
 }
 
 /** A result without a call (some sources record only what came back) is a step of its own. */
-function closeCall(trail: Draft, event: StepEvent, at: MonoMs, failed: boolean | null, own: OwnClasses): void {
+function closeCall(trail: DraftTrail, event: StepEvent, at: MonoMs, failed: boolean | null, own: OwnClasses): void {
   const index = findCall(trail.open, event);
   const call = trail.open[index];
   trail.replies = noReplies;
@@ -108,7 +109,7 @@ function closeCall(trail: Draft, event: StepEvent, at: MonoMs, failed: boolean |
 const noCalls: readonly OpenCall[] = [];
 
 function makeStep(
-  trail: Draft,
+  trail: DraftTrail,
   event: StepEvent,
   at: MonoMs,
   call: OpenCall | undefined,
@@ -135,14 +136,14 @@ function makeStep(
 }
 
 /** Whether it is new; from now on it is not. */
-function noteCall(trail: Draft, tool: string, args: string): boolean {
+function noteCall(trail: DraftTrail, tool: string, args: string): boolean {
   const print = fingerprint(tool, args);
   if (holds(trail.seenCalls, print)) return false;
   trail.seenCalls = remember(trail.seenCalls, print);
   return true;
 }
 
-function noteResult(trail: Draft, result: string): boolean {
+function noteResult(trail: DraftTrail, result: string): boolean {
   const print = fingerprint(result);
   if (holds(trail.seenResults, print)) return false;
   trail.seenResults = remember(trail.seenResults, print);
@@ -164,7 +165,7 @@ function findCall(open: readonly OpenCall[], event: StepEvent): number {
 }
 
 /** Who speaks matters: a person who says something new gives the agent a new start; a harness that says the same again does not. */
-function hearMessage(trail: Draft, event: StepEvent): void {
+function hearMessage(trail: DraftTrail, event: StepEvent): void {
   const wordless = isBlank(event);
   const textClass = wordless ? null : (event.text_class ?? null);
   if (isOwnWord(event)) {
@@ -179,7 +180,7 @@ function hearMessage(trail: Draft, event: StepEvent): void {
   if (!again) trail.replies = noReplies;
 }
 
-function countApiError(trail: Draft, at: MonoMs): void {
+function countApiError(trail: DraftTrail, at: MonoMs): void {
   const { apiErrors } = trail;
   trail.apiErrors =
     apiErrors === null ? { times: 1, since: at } : { times: apiErrors.times + 1, since: apiErrors.since };

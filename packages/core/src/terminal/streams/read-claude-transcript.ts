@@ -1,11 +1,8 @@
-import type { Sight } from "@rouse/contract";
-import type { Reading, WallClock } from "../reading.ts";
+import type { WallClock } from "../reading.ts";
 import { nameOwnFailure, needOf } from "./name-failure.ts";
 import { countUsage, isByProgram, rateLimitIn, readAssistant, readUser, retryIn } from "./read-claude.ts";
 import { type Fields, fieldsOf, listOf, nameOf, textIn, textOf } from "./read-fields.ts";
-import { andThen, enterSession, type StreamState, saw } from "./stream-state.ts";
-
-type Step = Reading<StreamState>;
+import { andThen, enterSession, type Step, type StreamState, saw, turnEnded } from "./stream-state.ts";
 
 /** One line of the file Claude Code keeps of a conversation. Its format is not promised to anybody: types it does not know say nothing. */
 export function readClaudeTranscript(before: StreamState, line: Fields, clock: WallClock): Step {
@@ -74,22 +71,15 @@ function readFailure(state: StreamState, line: Fields, clock: WallClock): Step {
   // Somebody interrupted it, or it had nothing to say.
   if (error === null && line.isApiErrorMessage !== true) return saw(state);
   const limits = rateLimitIn(fieldsOf(fieldsOf(line.apiErrorParams)?.rate_limit_info), clock);
-  const ended: Sight = { kind: "turn-ended", outcome: "failure", reason: error ?? "api error" };
+  const ended = turnEnded("failure", error ?? "api error");
   const failure = limits.length > 0 ? limits : [needOf(error) ?? nameOwnFailure(text, error ?? "api error", clock)];
   return saw({ ...state, tools: [] }, ...failure, ended);
 }
 
-/** The program itself says so, in a place where no agent can write. */
-export const byProgram = <S extends Sight>(sight: S): S =>
-  sight.kind === "rate-limited" ? { ...sight, by: "stream" } : sight;
-
 function readSystem(state: StreamState, line: Fields): Step {
   switch (line.subtype) {
     case "turn_duration":
-      return saw(
-        { ...state, tools: [] },
-        { kind: "turn-ended", outcome: "success", reason: "turn_duration", ...waker(state) },
-      );
+      return saw({ ...state, tools: [] }, { ...turnEnded("success", "turn_duration"), ...waker(state) });
     case "api_error":
       return saw(state, ...retryIn(retryOf(line)));
     case "compact_boundary":

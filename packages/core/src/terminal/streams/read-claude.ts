@@ -1,7 +1,7 @@
 import { days, type Sight, seconds } from "@rouse/contract";
-import type { Reading, WallClock } from "../reading.ts";
+import type { WallClock } from "../reading.ts";
 import { nameFailure, needOf } from "./name-failure.ts";
-import { amountOf, countOf, digestOfValue, type Fields, fieldsOf, listOf, nameOf, textOf } from "./read-fields.ts";
+import { amountOf, countOf, type Fields, fieldsOf, listOf, nameOf, textOf } from "./read-fields.ts";
 import {
   andThen,
   askUnlessToolRuns,
@@ -9,12 +9,12 @@ import {
   countResponse,
   openTool,
   raiseTokens,
+  type Step,
   type StreamState,
   saw,
   say,
+  turnEnded,
 } from "./stream-state.ts";
-
-type Step = Reading<StreamState>;
 
 /** Weekly limits are the longest there are: a longer wait was misread, and would silence the monitor for as long. */
 const longestWait = days(8);
@@ -113,15 +113,13 @@ function readBlock(state: StreamState, block: Fields | null): Step {
     const text = textOf(block.text);
     return text === null ? saw(state) : say(state, text);
   }
-  const id = nameOf(block?.id);
-  if (block?.type !== "tool_use" || id === null) return saw(state);
-  const name = nameOf(block.name) ?? "unknown";
-  const argsDigest = digestOfValue(block.input ?? {});
-  return openTool(state, { id, name, argsDigest, timeoutSeconds: timeoutOf(name, fieldsOf(block.input)) });
+  if (block?.type !== "tool_use") return saw(state);
+  const { id, name, input } = block;
+  return openTool(state, { id, name, args: input ?? {} }, timeoutOf(name, fieldsOf(input)));
 }
 
 /** A week at most: an open tool holds off judgement until its time is up, and the agent names the time. */
-export function timeoutOf(tool: string, input: Fields | null): number | null {
+export function timeoutOf(tool: unknown, input: Fields | null): number | null {
   const ms = tool === "Bash" ? amountOf(input?.timeout) : null;
   return ms === null ? null : Math.min(ms / 1000, 604_800);
 }
@@ -185,9 +183,7 @@ function readResult(state: StreamState, line: Fields, clock: WallClock): Step {
   // A request that the provider refused ends as a "success" which is an error.
   const why = [nameOf(line.terminal_reason) ?? "is_error", ...(status === null ? [] : [status])].join(" ");
   const reason = failed && subtype === "success" ? why : subtype;
-  return andThen(counted, (after) =>
-    saw(after, ...causes, { kind: "turn-ended", outcome: failed ? "failure" : "success", reason }),
-  );
+  return andThen(counted, (after) => saw(after, ...causes, turnEnded(failed ? "failure" : "success", reason)));
 }
 
 function causesIn(line: Fields, status: number | null, clock: WallClock): readonly Sight[] {
@@ -208,7 +204,7 @@ function causesIn(line: Fields, status: number | null, clock: WallClock): readon
 }
 
 /** Without an id a repeated line cannot be told from a new one; the result line has the sum. */
-export function countUsage(state: StreamState, line: Fields): Reading<StreamState> {
+export function countUsage(state: StreamState, line: Fields): Step {
   const message = fieldsOf(line.message);
   const id = nameOf(message?.id) ?? nameOf(line.requestId);
   return id === null ? saw(state) : countResponse(state, id, spent(fieldsOf(message?.usage)));
@@ -224,7 +220,7 @@ function spent(usage: Fields | null): number {
 }
 
 /** A result has the sum of its requests, and so corrects what the lines before it left out. */
-const countWholeRun = (state: StreamState, result: Fields): Reading<StreamState> =>
+const countWholeRun = (state: StreamState, result: Fields): Step =>
   raiseTokens(state, Math.max(spent(fieldsOf(result.usage)), spentByModels(result.modelUsage)));
 
 /** Of all models together, sub-agents included; the plain usage of a result leaves those out. */

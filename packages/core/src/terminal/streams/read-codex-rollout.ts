@@ -1,30 +1,20 @@
 import { days, type EpochMs, type Sight, seconds } from "@rouse/contract";
-import type { Reading, WallClock } from "../reading.ts";
+import type { WallClock } from "../reading.ts";
 import { nameOwnFailure, type Refusal, refusalIn } from "./name-failure.ts";
-import {
-  amountOf,
-  countOf,
-  digestOfValue,
-  type Fields,
-  fieldsOf,
-  listOf,
-  nameOf,
-  parseLine,
-  textOf,
-} from "./read-fields.ts";
+import { amountOf, countOf, type Fields, fieldsOf, listOf, nameOf, parseLine, textOf } from "./read-fields.ts";
 import {
   andThen,
   askUnlessToolRuns,
-  closeTool,
+  closeOpenTool,
   enterSession,
   openTool,
   raiseTokens,
+  type Step,
   type StreamState,
   saw,
   say,
+  turnEnded,
 } from "./stream-state.ts";
-
-type Step = Reading<StreamState>;
 
 /** One line of the file Codex keeps of a conversation. Its format is not promised to anybody: types it does not know say nothing. */
 export function readCodexRollout(state: StreamState, line: Fields, clock: WallClock): Step {
@@ -49,11 +39,8 @@ function readItem(state: StreamState, item: Fields): Step {
     case "function_call":
     case "custom_tool_call":
     case "local_shell_call": {
-      const id = nameOf(item.call_id);
-      if (id === null) return saw(state);
       const args = parsedOf(item.arguments) ?? item.input ?? item.action ?? null;
-      const name = nameOf(item.name) ?? item.type;
-      return openTool(state, { id, name, argsDigest: digestOfValue(args), timeoutSeconds: null });
+      return openTool(state, { id: item.call_id, name: textOf(item.name) ?? item.type, args });
     }
     case "function_call_output":
     case "custom_tool_call_output":
@@ -86,9 +73,8 @@ function readOutput(state: StreamState, item: Fields): Step {
 }
 
 function endTool(state: StreamState, value: unknown, failed: boolean, result: unknown): Step {
-  const id = nameOf(value);
-  if (id === null || !state.tools.includes(id)) return saw(state);
-  return andThen(closeTool(state, id, failed, result), askUnlessToolRuns);
+  const closed = closeOpenTool(state, value, failed, result);
+  return closed.sights.length === 0 ? closed : andThen(closed, askUnlessToolRuns);
 }
 
 function readEvent(state: StreamState, event: Fields, clock: WallClock): Step {
@@ -177,6 +163,6 @@ function endTurn(state: StreamState, event: Fields, clock: WallClock): Step {
   const failure = refusal?.reason ?? nameOfFailure(error);
   const reason = failure ?? nameOf(event.reason) ?? nameOf(event.type) ?? "unknown";
   const causes = error === null ? [] : failureIn(error, state.resetsAt, clock).filter(({ kind }) => kind !== "error");
-  const ended: Sight = { kind: "turn-ended", outcome: failed ? "failure" : "success", reason };
+  const ended = turnEnded(failed ? "failure" : "success", reason);
   return saw({ ...state, tools: [], turn: null }, ...causes, ended);
 }

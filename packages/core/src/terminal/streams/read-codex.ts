@@ -1,20 +1,21 @@
 import type { Sight } from "@rouse/contract";
 import { causeOfRetry } from "../read-retry.ts";
-import type { Reading, WallClock } from "../reading.ts";
+import type { WallClock } from "../reading.ts";
 import { nameFailure, refusalIn, statusIn } from "./name-failure.ts";
-import { countOf, digestOfValue, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
+import { countOf, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
 import {
   andThen,
   askUnlessToolRuns,
   closeTool,
   openTool,
   raiseTokens,
+  type Step,
   type StreamState,
   saw,
   say,
+  turnEnded,
 } from "./stream-state.ts";
 
-type Step = Reading<StreamState>;
 type Stage = "item.started" | "item.updated" | "item.completed";
 type ToolItem = "command_execution" | "mcp_tool_call" | "file_change" | "web_search" | "collab_tool_call";
 
@@ -65,7 +66,7 @@ function readItem(state: StreamState, stage: Stage, item: Fields | null, clock: 
 function readTool(state: StreamState, stage: Stage, item: Fields, type: ToolItem): Step {
   const id = nameOf(item.id);
   if (id === null) return saw(state);
-  const opened = openTool(state, { id, ...describeTool(item, type), timeoutSeconds: null });
+  const opened = openTool(state, { id: item.id, ...describeTool(item, type) });
   switch (stage) {
     case "item.started":
       return opened;
@@ -78,23 +79,20 @@ function readTool(state: StreamState, stage: Stage, item: Fields, type: ToolItem
   }
 }
 
-function describeTool(item: Fields, type: ToolItem): { name: string; argsDigest: string } {
+function describeTool(item: Fields, type: ToolItem): { name: string; args: unknown } {
   switch (type) {
     case "command_execution":
-      return { name: type, argsDigest: digestOfValue(item.command ?? "") };
+      return { name: type, args: item.command ?? "" };
     case "mcp_tool_call": {
       const names = [textOf(item.server), textOf(item.tool)].filter((name) => name !== null);
-      return { name: nameOf(names.join(".")) ?? type, argsDigest: digestOfValue(item.arguments ?? null) };
+      return { name: names.join(".") || type, args: item.arguments ?? null };
     }
     case "file_change":
-      return { name: type, argsDigest: digestOfValue(item.changes ?? null) };
+      return { name: type, args: item.changes ?? null };
     case "web_search":
-      return { name: type, argsDigest: digestOfValue(item.query ?? "") };
+      return { name: type, args: item.query ?? "" };
     case "collab_tool_call":
-      return {
-        name: nameOf(item.tool) ?? type,
-        argsDigest: digestOfValue([item.prompt ?? null, item.receiver_thread_ids ?? null]),
-      };
+      return { name: textOf(item.tool) ?? type, args: [item.prompt ?? null, item.receiver_thread_ids ?? null] };
   }
 }
 
@@ -123,22 +121,17 @@ const hasFailed = (item: Fields): boolean =>
 function readCompletedTurn(state: StreamState, usage: Fields | null): Step {
   const spent = (countOf(usage?.input_tokens) ?? 0) + (countOf(usage?.output_tokens) ?? 0);
   const counted = raiseTokens({ ...state, tools: [] }, state.tokens + spent);
-  return andThen(counted, (after) => saw(after, { kind: "turn-ended", outcome: "success", reason: "turn.completed" }));
+  return andThen(counted, (after) => saw(after, turnEnded("success", "turn.completed")));
 }
 
 /** An error line with the same message came before, so of the message only a reason to wait is told again. */
 function readFailedTurn(state: StreamState, message: string | null, clock: WallClock): Step {
   const refusal = message === null ? null : refusalIn(message);
-  if (refusal !== null)
-    return saw({ ...state, tools: [] }, refusal.asks, {
-      kind: "turn-ended",
-      outcome: "failure",
-      reason: refusal.reason,
-    });
+  if (refusal !== null) return saw({ ...state, tools: [] }, refusal.asks, turnEnded("failure", refusal.reason));
   const failure = message === null ? null : nameFailure(message, "context limit", clock);
   const reason = failure?.kind === "error" ? failure.text : (failure?.pattern ?? "");
   const causes = failure === null || failure.kind === "error" ? [] : [failure];
-  const ended: Sight = { kind: "turn-ended", outcome: "failure", reason: reason === "" ? "turn.failed" : reason };
+  const ended = turnEnded("failure", reason === "" ? "turn.failed" : reason);
   return saw({ ...state, tools: [] }, ...causes, ended);
 }
 

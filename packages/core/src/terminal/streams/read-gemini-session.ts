@@ -1,19 +1,18 @@
-import type { Reading, WallClock } from "../reading.ts";
-import { nameFailure, refusalIn } from "./name-failure.ts";
-import { byProgram } from "./read-claude-transcript.ts";
-import { amountOf, digestOfValue, type Fields, fieldsOf, listOf, nameOf, textIn, textOf } from "./read-fields.ts";
+import type { WallClock } from "../reading.ts";
+import { nameOwnFailure, refusalIn } from "./name-failure.ts";
+import { amountOf, type Fields, fieldsOf, listOf, nameOf, textIn, textOf } from "./read-fields.ts";
 import {
   andThen,
   closeTool,
   countResponse,
   enterSession,
   openTool,
+  type Step,
   type StreamState,
   saw,
   say,
+  turnEnded,
 } from "./stream-state.ts";
-
-type Step = Reading<StreamState>;
 
 /**
  * One line of the file Gemini CLI keeps of a conversation. Its format is not promised to anybody: types it does not know say nothing. An answer is written
@@ -37,8 +36,8 @@ export function readGeminiSession(state: StreamState, line: Fields, clock: WallC
 /** Of a turn that its provider refuses nothing more is to be written, whatever an error means otherwise. */
 function readError(state: StreamState, message: string, clock: WallClock): Step {
   const refusal = refusalIn(message);
-  if (refusal === null) return saw(state, byProgram(nameFailure(message, "error", clock)));
-  return saw(state, refusal.asks, { kind: "turn-ended", outcome: "failure", reason: refusal.reason });
+  if (refusal === null) return saw(state, nameOwnFailure(message, "error", clock));
+  return saw(state, refusal.asks, turnEnded("failure", refusal.reason));
 }
 
 function readAnswer(state: StreamState, line: Fields): Step {
@@ -66,11 +65,6 @@ function readCall(state: StreamState, call: Fields | null): Step {
   const response = listOf(call.result).map((each) => fieldsOf(fieldsOf(each)?.functionResponse)?.response ?? null);
   const result = textIn(response).replace(ownNumber, "");
   const failed = call.status === "error" || /^Exit Code: [1-9]/m.test(result);
-  const opened = openTool(state, {
-    id,
-    name: nameOf(call.name) ?? "unknown",
-    argsDigest: digestOfValue(call.args ?? {}),
-    timeoutSeconds: null,
-  });
+  const opened = openTool(state, { id: call.id, name: call.name, args: call.args ?? {} });
   return andThen(opened, (after) => closeTool(after, id, failed, result));
 }

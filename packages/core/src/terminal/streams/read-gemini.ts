@@ -1,19 +1,19 @@
 import type { Sight } from "@rouse/contract";
-import type { Reading, WallClock } from "../reading.ts";
+import type { WallClock } from "../reading.ts";
 import { nameFailure, refusalIn } from "./name-failure.ts";
-import { countOf, digestOfValue, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
+import { countOf, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
 import {
   andThen,
   askUnlessToolRuns,
   closeTool,
   openTool,
   raiseTokens,
+  type Step,
   type StreamState,
   saw,
   say,
+  turnEnded,
 } from "./stream-state.ts";
-
-type Step = Reading<StreamState>;
 
 /** Warnings with which it gives up. The result that follows is a "success" and so is its exit status. */
 const breaksOff: ReadonlyMap<string, string> = new Map([
@@ -52,12 +52,8 @@ function readWholeLine(state: StreamState, line: Fields, clock: WallClock): Step
     }
     case "message":
       return readMessage(state, line);
-    case "tool_use": {
-      const id = nameOf(line.tool_id);
-      if (id === null) return saw(state);
-      const argsDigest = digestOfValue(line.parameters ?? {});
-      return openTool(state, { id, name: nameOf(line.tool_name) ?? "unknown", argsDigest, timeoutSeconds: null });
-    }
+    case "tool_use":
+      return openTool(state, { id: line.tool_id, name: line.tool_name, args: line.parameters ?? {} });
     case "tool_result": {
       const id = nameOf(line.tool_id);
       if (id === null) return saw(state);
@@ -95,13 +91,13 @@ function readResult(state: StreamState, line: Fields, clock: WallClock): Step {
 }
 
 function endingIn(line: Fields, brokenOff: string | null, clock: WallClock): readonly Sight[] {
-  if (brokenOff !== null) return [{ kind: "turn-ended", outcome: "failure", reason: brokenOff }];
-  if (line.status === "success") return [{ kind: "turn-ended", outcome: "success", reason: "success" }];
+  if (brokenOff !== null) return [turnEnded("failure", brokenOff)];
+  if (line.status === "success") return [turnEnded("success", "success")];
   const error = fieldsOf(line.error);
   const message = textOf(error?.message);
   const refusal = message === null ? null : refusalIn(message);
   const failure = refusal?.asks ?? (message === null ? null : nameFailure(message, "result", clock));
   const causes = failure === null || failure.kind === "error" ? [] : [failure];
   const reason = refusal?.reason ?? nameOf(error?.type) ?? "error";
-  return [...causes, { kind: "turn-ended", outcome: "failure", reason }];
+  return [...causes, turnEnded("failure", reason)];
 }

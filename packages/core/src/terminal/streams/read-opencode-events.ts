@@ -1,12 +1,19 @@
 import type { EpochMs, Sight } from "@rouse/contract";
-import type { Reading, WallClock } from "../reading.ts";
-import { nameFailure } from "./name-failure.ts";
-import { byProgram } from "./read-claude-transcript.ts";
-import { amountOf, digestOfValue, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
+import type { WallClock } from "../reading.ts";
+import { nameOwnFailure } from "./name-failure.ts";
+import { amountOf, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
 import { endOpencodeTool, opencodeRefusal, outcomeOf, tokensOf } from "./read-opencode.ts";
-import { andThen, countResponse, enterSession, openTool, type StreamState, saw, say } from "./stream-state.ts";
-
-type Step = Reading<StreamState>;
+import {
+  andThen,
+  countResponse,
+  enterSession,
+  openTool,
+  type Step,
+  type StreamState,
+  saw,
+  say,
+  turnEnded,
+} from "./stream-state.ts";
 
 /**
  * One event of the log that opencode keeps of a conversation in its database, as `{ type, data }`. Its format is not promised to anybody: types it does not
@@ -56,15 +63,11 @@ function endAnswer(state: StreamState, info: Fields, clock: WallClock): Step {
   const error = fieldsOf(info.error);
   if (error !== null) {
     const reason = opencodeRefusal(error)?.reason ?? nameOf(error.name) ?? "error";
-    return saw({ ...state, tools: [] }, ...failureIn(error, clock), {
-      kind: "turn-ended",
-      outcome: "failure",
-      reason,
-    });
+    return saw({ ...state, tools: [] }, ...failureIn(error, clock), turnEnded("failure", reason));
   }
   const reason = nameOf(info.finish);
   if (reason === null || reason === "tool-calls") return saw(state);
-  return saw(state, { kind: "turn-ended", outcome: outcomeOf(reason), reason });
+  return saw(state, turnEnded(outcomeOf(reason), reason));
 }
 
 /** A person who breaks it off is no failure. */
@@ -73,7 +76,7 @@ function failureIn(error: Fields | null, clock: WallClock): readonly Sight[] {
   if (refusal !== null) return [refusal.asks];
   const message = textOf(fieldsOf(error?.data)?.message);
   const name = nameOf(error?.name) ?? "error";
-  return message === null || name === "MessageAbortedError" ? [] : [byProgram(nameFailure(message, name, clock))];
+  return message === null || name === "MessageAbortedError" ? [] : [nameOwnFailure(message, name, clock)];
 }
 
 function readPart(state: StreamState, part: Fields | null, clock: WallClock): Step {
@@ -99,17 +102,10 @@ function readPart(state: StreamState, part: Fields | null, clock: WallClock): St
 }
 
 function readTool(state: StreamState, part: Fields): Step {
-  const id = nameOf(part.callID);
   const call = fieldsOf(part.state);
-  if (id === null || call === null) return saw(state);
-  switch (call.status) {
+  switch (call?.status) {
     case "running":
-      return openTool(state, {
-        id,
-        name: nameOf(part.tool) ?? "unknown",
-        argsDigest: digestOfValue(call.input ?? {}),
-        timeoutSeconds: null,
-      });
+      return openTool(state, { id: part.callID, name: part.tool, args: call.input ?? {} });
     case "completed":
     case "error":
       return endOpencodeTool(state, part);

@@ -1,7 +1,6 @@
-import type { Sight } from "@rouse/contract";
-import type { Reading, WallClock } from "../reading.ts";
+import type { WallClock } from "../reading.ts";
 import { nameFailure, type Refusal, refusalIn } from "./name-failure.ts";
-import { countOf, digestOfValue, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
+import { countOf, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
 import {
   andThen,
   askUnlessToolRuns,
@@ -9,12 +8,12 @@ import {
   enterSession,
   openTool,
   raiseTokens,
+  type Step,
   type StreamState,
   saw,
   say,
+  turnEnded,
 } from "./stream-state.ts";
-
-type Step = Reading<StreamState>;
 
 /**
  * One line of `opencode run --format json`. Types it does not know say nothing. A call is told of when it is over, so that one which runs looks like a request to
@@ -49,8 +48,7 @@ export function endOpencodeTool(state: StreamState, part: Fields | null): Step {
   const id = nameOf(part?.callID);
   const call = fieldsOf(part?.state);
   if (id === null || call === null) return saw(state);
-  const name = nameOf(part?.tool) ?? "unknown";
-  const opened = openTool(state, { id, name, argsDigest: digestOfValue(call.input ?? {}), timeoutSeconds: null });
+  const opened = openTool(state, { id: part?.callID, name: part?.tool, args: call.input ?? {} });
   const exit = fieldsOf(call.metadata)?.exit;
   const failed = call.status === "error" || (typeof exit === "number" && exit !== 0);
   return andThen(opened, (after) => closeTool(after, id, failed, call.error ?? call.output ?? ""));
@@ -70,7 +68,7 @@ function readFinish(state: StreamState, part: Fields | null): Step {
   const counted = raiseTokens(state, state.tokens + tokensOf(part?.tokens));
   const reason = nameOf(part?.reason) ?? "unknown";
   if (reason === "tool-calls") return andThen(counted, (after) => saw(after, { kind: "model-asked" }));
-  return andThen(counted, (after) => saw(after, { kind: "turn-ended", outcome: outcomeOf(reason), reason }));
+  return andThen(counted, (after) => saw(after, turnEnded(outcomeOf(reason), reason)));
 }
 
 function readError(state: StreamState, error: Fields | null, clock: WallClock): Step {
@@ -78,7 +76,7 @@ function readError(state: StreamState, error: Fields | null, clock: WallClock): 
   const message = textOf(fieldsOf(error?.data)?.message);
   const refusal = opencodeRefusal(error);
   const failure = refusal?.asks ?? (message === null ? null : nameFailure(message, name, clock));
-  const ended: Sight = { kind: "turn-ended", outcome: "failure", reason: refusal?.reason ?? name };
+  const ended = turnEnded("failure", refusal?.reason ?? name);
   return saw({ ...state, tools: [] }, ...(failure === null ? [] : [failure]), ended);
 }
 

@@ -1,5 +1,5 @@
 import { type AgentFamily, type EpochMs, type Sight, toIso } from "@rouse/contract";
-import type { Pattern, Reading, WallClock } from "../reading.ts";
+import type { Pattern, WallClock } from "../reading.ts";
 import { readClaude } from "./read-claude.ts";
 import { readClaudeHook } from "./read-claude-hook.ts";
 import { readClaudeTranscript } from "./read-claude-transcript.ts";
@@ -10,7 +10,7 @@ import { readGemini } from "./read-gemini.ts";
 import { readGeminiSession } from "./read-gemini-session.ts";
 import { readOpencode } from "./read-opencode.ts";
 import { readOpencodeEvent, timeOfOpencodeEvent } from "./read-opencode-events.ts";
-import { type StreamState, saw } from "./stream-state.ts";
+import { type Step, type StreamState, saw } from "./stream-state.ts";
 
 export { type StreamState, startStream } from "./stream-state.ts";
 
@@ -18,27 +18,19 @@ export { type StreamState, startStream } from "./stream-state.ts";
  * One line of an agent's stream, without its end. Whatever is in it, the worst that comes of it is nothing: streams share their
  * terminal with warnings, half lines and whatever else a program prints.
  */
-export function readStreamLine(
-  family: AgentFamily,
-  state: StreamState,
-  line: string,
-  clock: WallClock,
-): Reading<StreamState> {
+export function readStreamLine(family: AgentFamily, state: StreamState, line: string, clock: WallClock): Step {
   const fields = parseLine(line);
   return fields === null ? saw(state) : withoutOldEnding(readFields(family, state, fields, clock));
 }
 
 /** Only what the agent said last can end its turn. */
-function withoutOldEnding({ state, sights }: Reading<StreamState>): Reading<StreamState> {
+function withoutOldEnding({ state, sights }: Step): Step {
   const last = sights.findLast(({ kind }) => kind === "said" || kind === "tool-started" || kind === "model-asked");
   return last === undefined || last.kind === "said" ? { state, sights } : saw({ ...state, ending: null }, ...sights);
 }
 
 /** Its turn is over and its last words were the marker: it says that it is done. */
-export function findCompletion(
-  { state, sights }: Reading<StreamState>,
-  patterns: readonly Pattern[],
-): readonly Sight[] {
+export function findCompletion({ state, sights }: Step, patterns: readonly Pattern[]): readonly Sight[] {
   const { ending } = state;
   const isOver = sights.some((sight) => sight.kind === "turn-ended" && sight.outcome === "success");
   if (ending === null || !isOver) return [];
@@ -48,7 +40,7 @@ export function findCompletion(
     .map(({ name }) => ({ kind: "completed", pattern: name }));
 }
 
-function readFields(family: AgentFamily, state: StreamState, fields: Fields, clock: WallClock): Reading<StreamState> {
+function readFields(family: AgentFamily, state: StreamState, fields: Fields, clock: WallClock): Step {
   switch (family) {
     case "claude-code":
       return readClaude(state, fields, clock);
@@ -77,7 +69,7 @@ export function readSessionLine(
   line: string,
   clock: WallClock,
   since: EpochMs,
-): Reading<StreamState> {
+): Step {
   const fields = parseLine(line);
   if (fields === null || isBefore(fields, since)) return saw(state);
   switch (family) {
@@ -103,7 +95,7 @@ function isBefore(fields: Fields, since: EpochMs): boolean {
 }
 
 /** The body of one call of a hook. */
-export function readHook(state: StreamState, body: string, clock: WallClock): Reading<StreamState> {
+export function readHook(state: StreamState, body: string, clock: WallClock): Step {
   const fields = parseLine(body);
   return fields === null ? saw(state) : withoutOldEnding(readClaudeHook(state, fields, clock));
 }

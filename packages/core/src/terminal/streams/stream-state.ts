@@ -3,7 +3,7 @@ import { isCancelled } from "../../steps/digest-event.ts";
 import { classOfText, cut, longestLine } from "../mask-text.ts";
 import type { Reading } from "../reading.ts";
 import { isFence, ownLine } from "../speaker.ts";
-import { digestOfValue, textIn } from "./read-fields.ts";
+import { digestOfValue, nameOf, textIn } from "./read-fields.ts";
 
 /** What of a stream's past is needed to read its next line. Plain data, and bounded however long the stream. */
 export interface StreamState {
@@ -53,29 +53,48 @@ export const startStream = (): StreamState => ({
 const mostTools = 64;
 const mostCounted = 64;
 
-export const saw = (state: StreamState, ...sights: readonly Sight[]): Reading<StreamState> => ({ state, sights });
+/** One step of reading a stream. */
+export type Step = Reading<StreamState>;
+
+export const saw = (state: StreamState, ...sights: readonly Sight[]): Step => ({ state, sights });
 
 /** Goes on reading where an earlier step left off. */
-export function andThen(
-  before: Reading<StreamState>,
-  next: (state: StreamState) => Reading<StreamState>,
-): Reading<StreamState> {
+export function andThen(before: Step, next: (state: StreamState) => Step): Step {
   const after = next(before.state);
   return { state: after.state, sights: [...before.sights, ...after.sights] };
 }
 
-/** A call that is told of twice has started once. */
-export function openTool(state: StreamState, tool: Omit<Extract<Sight, { kind: "tool-started" }>, "kind">) {
-  if (state.tools.includes(tool.id)) return saw(state);
-  const tools = [...state.tools, tool.id].slice(-mostTools);
-  return saw({ ...state, tools }, { kind: "tool-started", ...tool });
+/** A tool starts. A call without an id is not followed, and one that is told of twice has started once. */
+export function openTool(
+  state: StreamState,
+  call: { readonly id: unknown; readonly name: unknown; readonly args: unknown },
+  timeoutSeconds: number | null = null,
+): Step {
+  const id = nameOf(call.id);
+  if (id === null || state.tools.includes(id)) return saw(state);
+  const tools = [...state.tools, id].slice(-mostTools);
+  const name = nameOf(call.name) ?? "unknown";
+  const argsDigest = digestOfValue(call.args);
+  return saw({ ...state, tools }, { kind: "tool-started", id, name, argsDigest, timeoutSeconds });
 }
 
 /** `result` is whatever came back; `undefined` when it could not be read. */
-export function closeTool(state: StreamState, id: string, failed: boolean, result: unknown) {
+export function closeTool(state: StreamState, id: string, failed: boolean, result: unknown): Step {
   const tools = state.tools.filter((open) => open !== id);
   return saw({ ...state, tools }, { kind: "tool-ended", id, failed, ...identify(result, failed) });
 }
+
+/** The same where the call may be over already, or was never told of. */
+export function closeOpenTool(state: StreamState, value: unknown, failed: boolean, result: unknown): Step {
+  const id = nameOf(value);
+  return id === null || !state.tools.includes(id) ? saw(state) : closeTool(state, id, failed, result);
+}
+
+export const turnEnded = (outcome: "success" | "failure", reason: string): Extract<Sight, { kind: "turn-ended" }> => ({
+  kind: "turn-ended",
+  outcome,
+  reason,
+});
 
 function identify(result: unknown, failed: boolean) {
   if (result === undefined) return { resultDigest: "" };
@@ -89,7 +108,12 @@ function identify(result: unknown, failed: boolean) {
 }
 
 /** Told once for each conversation. */
-export function enterSession(state: StreamState, id: string | null, model: string | null, version: string | null) {
+export function enterSession(
+  state: StreamState,
+  id: string | null,
+  model: string | null,
+  version: string | null,
+): Step {
   if (id === null || id === state.session) return saw(state);
   return saw({ ...state, session: id }, { kind: "session", id, model, version });
 }
@@ -97,7 +121,7 @@ export function enterSession(state: StreamState, id: string | null, model: strin
 /** Words of the agent that somebody else tells, or tells again: only how they end is of interest. */
 export const endWith = (state: StreamState, text: string): StreamState => ({ ...state, ending: lastLineOf(text) });
 
-export const say = (state: StreamState, text: string): Reading<StreamState> =>
+export const say = (state: StreamState, text: string): Step =>
   saw({ ...state, ending: lastLineOf(text) }, { kind: "said", digest: digestOfValue(text), class: classOfText(text) });
 
 /** `null` when it is set as code. */
@@ -109,17 +133,17 @@ function lastLineOf(text: string): string | null {
 }
 
 /** Within a turn either a tool runs or the model is at work, so the end of the last tool is the start of a request. */
-export const askUnlessToolRuns = (state: StreamState): Reading<StreamState> =>
+export const askUnlessToolRuns = (state: StreamState): Step =>
   state.tools.length > 0 ? saw(state) : saw(state, { kind: "model-asked" });
 
 /** The total never falls: a smaller number is one of a single turn, or a mistake. */
-export function raiseTokens(state: StreamState, total: number): Reading<StreamState> {
+export function raiseTokens(state: StreamState, total: number): Step {
   const tokens = Math.min(total, Number.MAX_SAFE_INTEGER);
   return tokens > state.tokens ? saw({ ...state, tokens }, { kind: "tokens", total: tokens }) : saw(state);
 }
 
 /** One response comes as several lines that repeat its usage, the later ones sometimes higher: only what is new is added. */
-export function countResponse(state: StreamState, id: string, tokens: number): Reading<StreamState> {
+export function countResponse(state: StreamState, id: string, tokens: number): Step {
   const before = state.counted.find((each) => each.id === id)?.tokens ?? 0;
   const others = state.counted.filter((each) => each.id !== id);
   const counted = [...others, { id, tokens: Math.max(before, tokens) }].slice(-mostCounted);

@@ -44,12 +44,12 @@ import {
 } from "./recover/restart-life.ts";
 import type { Signal } from "./signal.ts";
 
-/** Rungs that can follow one another at one moment; more would be a ladder that goes round. */
+/** More rungs than this at one moment would be a ladder that goes round. */
 const mostRungs = 12;
 
 /**
- * What happens about an agent in one turn: answers of the hands and words of people first, then rung after rung for as long as there is one to take
- * without waiting. `wakeAt` is when the next one may be due.
+ * One turn of an agent on the ladder: first outcomes of actions and words of people, then rung after rung until one has
+ * to wait. `wakeAt` is when the next one may be due.
  */
 export function climbLadder(before: AgentRecord, signal: Signal, context: Context): Intervened {
   const { now, doubt } = context;
@@ -88,7 +88,7 @@ export function climbLadder(before: AgentRecord, signal: Signal, context: Contex
   );
 }
 
-/** Whose matter it is decides who is told: when that has just changed, if only for a moment, it is asked again. */
+/** A change of incident, hand-over or alert may change who is told, so the response is chosen again. */
 function tellWhomItConcerns(before: AgentRecord, at: Intervened, context: Context): Intervened {
   const { now } = context;
   const isClosed = at.record.ladder.incident === null && before.ladder.incident !== null;
@@ -101,7 +101,7 @@ function tellWhomItConcerns(before: AgentRecord, at: Intervened, context: Contex
   return join(at, respond(at.record, chooseResponse(at.record, context), now));
 }
 
-/** What is due and was not done waits for something else than time. */
+/** A due time in the past waits for a signal, not for the clock. */
 const later = (due: MonoMs | null, now: MonoMs): MonoMs | null => (due !== null && due > now ? due : null);
 
 function inTurn(record: AgentRecord, steps: readonly ((record: AgentRecord) => Intervened)[]): Intervened {
@@ -166,13 +166,13 @@ const stopFor = (cause: StopCause): Stage => ({
   kind: "stopping",
   cause,
   actor: "rouse",
-  // What it was stopped for is nobody's to go on with in its name.
+  // An agent that works on at a lost task is not brought back for it.
   next: cause === "task-timed-out" ? "hand-off" : "bring-back",
   interrupted: 0,
   shut: null,
 });
 
-/** The gate is shut from here on, for whichever reason; how long counts from the first. */
+/** Since when the gate is shut counts from the first refusal. */
 function noteShut(refused: Intervened, incident: Incident, now: MonoMs): Intervened {
   const { stage } = incident;
   if (stage.kind !== "stopping" || stage.shut !== null) return refused;
@@ -189,7 +189,7 @@ function tellShut(record: AgentRecord, incident: Incident, because: StopRefusal,
 const stand = (record: AgentRecord, incident: Incident, stage: Stage): AgentRecord =>
   withLadder(record, { incident: { ...incident, stage } });
 
-/** Pressed once is started once: if that fails, the budget counts again. */
+/** A forced start is forced once: if it fails, the budget counts again. */
 const downAgain = (stage: Stage): Stage =>
   stage.kind === "down" ? { ...stage, pressed: false, notBefore: null } : stage;
 
@@ -208,7 +208,7 @@ function tell(record: AgentRecord, now: MonoMs): Intervened {
   return escalation === null ? unchanged(record) : tellOverdue(record, escalation, now);
 }
 
-/** To the next stage without an answer, or without waiting for one any longer. What was refused before is tried anew. */
+/** Leaves for the next stage and withdraws an open question. Earlier refusals are tried anew. */
 function leave(record: AgentRecord, incident: Incident, stage: Stage, now: MonoMs): Intervened {
   const withdrawn = withdrawEscalation(record, "the ladder went on", now);
   const left = stand(record, incident, stage);
@@ -228,7 +228,7 @@ const orderFor = (record: AgentRecord, { stage }: Incident, cause: StopCause) =>
   force: false,
 });
 
-/** The budget is used up: whoever watches over us all is asked, and after that a person. */
+/** The budget is used up: the orchestrator is asked, and after that a person. */
 function giveUp(
   record: AgentRecord,
   incident: Incident,
@@ -240,7 +240,7 @@ function giveUp(
   const { id: taskId } = record.task;
   const reason = by === "restart" ? "restarts-exhausted" : "recoveries-exhausted";
   const windowSeconds = Math.round(policy.restart.window / 1000);
-  // Whoever died with others is asked about with them.
+  // An agent that died with others is asked about with them.
   const asked = endedWithOthers(record)
     ? closeIncident(record, incident, "handed-to-a-person", reason, now)
     : escalate(record, incident, reason, { kind: "hand-over", because: reason }, context);

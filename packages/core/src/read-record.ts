@@ -15,7 +15,7 @@ const formerNames: Fields = {
   "recovery.attempts": "recoveries",
 };
 
-/** A record as it was saved, by this version or by one before it, which knew nothing of what came since. */
+/** Reads a saved record, also one of an earlier version without later fields. */
 export function readRecord(json: string): AgentRecord {
   const parsed = JSON.parse(json);
   const saved: AgentRecord = "life" in parsed ? parsed : inGroups(parsed);
@@ -59,7 +59,7 @@ function inGroups(flat: Fields & { readonly health: Fields }): AgentRecord {
 
 const nobody = { agentId: "", agentType: null, node: null, incarnation: 0, taskId: null, gapsSeen: 0 };
 
-/** What keeps a finding from being acted upon was `held` once. */
+/** `restrainedBy` was called `held` once. */
 function readFinding(saved: Finding & { readonly held?: Restraint }): Finding {
   const { held, ...finding } = saved;
   return held === undefined ? finding : { ...finding, restrainedBy: held };

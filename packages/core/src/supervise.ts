@@ -16,8 +16,9 @@ import { isBetweenRuns } from "./restart-rule.ts";
 import type { Reply, Signal, Turn } from "./signal.ts";
 
 /**
- * One turn for one agent: accept, assess, decide, intervene, recover. Pure: the same record, signal and context give the same
- * turn, live, simulated or replayed. `record.wakeAt` is the next moment that could change the verdict by itself.
+ * One turn for one agent: accept, assess, decide, intervene, recover. Pure: the same record, signal and context give
+ * the same turn, live, simulated or replayed. `record.wakeAt` is the next moment that could change the verdict by
+ * itself.
  */
 export function supervise(before: AgentRecord, signal: Signal, context: Context): Turn {
   const { now, policy, doubt } = context;
@@ -56,7 +57,7 @@ export function supervise(before: AgentRecord, signal: Signal, context: Context)
   };
 }
 
-/** Nearly every beat of nearly every agent: healthy, nothing under way, nothing said. There is no ladder to look at. */
+/** Nearly every beat of nearly every agent: healthy, nothing under way, nothing said. The ladder is skipped. */
 function isCalm(record: AgentRecord, signal: Signal): boolean {
   return (
     record.health.state === "HEALTHY" &&
@@ -71,7 +72,7 @@ function isCalm(record: AgentRecord, signal: Signal): boolean {
   );
 }
 
-/** Only the first stage: what a saved signal taught, without judging again what was judged when it came. For resuming after a crash. */
+/** Runs the first stage only: what a saved signal taught, without judging it again. For resuming after a crash. */
 export function relearn(before: AgentRecord, signal: Signal, context: Context): AgentRecord {
   return acceptSignal(before, signal, context).record;
 }

@@ -13,7 +13,10 @@ export interface Accepted {
   readonly events: readonly RouseEvent[];
 }
 
-/** Registering again starts a new life, unless the current one was never heard: then it is the same announcement repeated. */
+/**
+ * Registering again starts a new life, unless the present one was never heard: then it is the same registration
+ * repeated.
+ */
 export function acceptRegistration(
   record: AgentRecord,
   signal: Extract<Signal, { kind: "registered" }>,
@@ -41,18 +44,18 @@ export function acceptRegistration(
   return { record: next, answer, events: isNew ? [incarnationStarted(record, wanted, "registered-again")] : [] };
 }
 
-/** Of an agent whose process is held, its holder says when a life begins: a program it runs that starts over is still the same life. */
+/** The holder of a held agent says when a life begins. A program that starts over in its terminal is the same life. */
 export const isHeld = ({ seen: { terminal } }: AgentRecord): boolean => terminal !== null && terminal.exit === null;
 
 /**
- * Lives of a held agent are ours alone to number, whoever speaks: a number from elsewhere would leave its holder behind for good. One that is being
- * started again may be heard before its holder is, and then it has the next number.
+ * Only we number the lives of a held agent: any other number would lock its holder out for good. An agent that is being
+ * started again may be heard before its holder, and then it has the next number.
  */
 export const isOursToNumber = (record: AgentRecord, wanted: number): boolean =>
   wanted > record.life.incarnation &&
   (isHeld(record) || (isStartingAgain(record) && wanted > record.life.incarnation + 1));
 
-/** Who has nothing else to do and works on after that works on at what is no longer its own. */
+/** Notes that the agent's only task timed out: whatever it does from now on is overtime. */
 export function noteOvertime(
   record: AgentRecord,
   { taskId, because, alone }: Extract<Signal, { kind: "task-taken" }>,
@@ -62,7 +65,9 @@ export function noteOvertime(
   return { ...record, task: { ...record.task, overtime: { taskId, since: now } } };
 }
 
-/** Whoever works through a queue says what it works on by claiming it. Its own word goes first, until what it named is done with. */
+/**
+ * An agent that works through a queue names its task by claiming it. A task that it named itself goes first until done.
+ */
 export function noteClaim(
   record: AgentRecord,
   { taskId, claim }: Extract<Signal, { kind: "assigned" }>,
@@ -71,12 +76,12 @@ export function noteClaim(
   const isOwnWord = record.task.id !== null && !record.task.claimed;
   if (claim === "held") {
     const task = isOwnWord ? record.task : { ...assignTask(record.task, taskId, now), claimed: true };
-    // What it has now is its own, whatever it had before.
+    // The agent has a task of its own again, so nothing is overtime.
     return { ...record, task: { ...task, overtime: null } };
   }
   if (record.task.id !== taskId) return record;
   if (!isOwnWord) return { ...record, task: assignTask(record.task, null, now) };
-  // Its checkpoints are still the best there is to go on with, if a person brings it back.
+  // The task stays known: its checkpoints are the best start if a person brings the agent back.
   return claim === "done" ? { ...record, task: { ...record.task, claimed: true } } : record;
 }
 

@@ -42,7 +42,7 @@ export function acceptSignal(given: AgentRecord, signal: Signal, context: Contex
         events: [],
       };
     case "task-taken":
-      // What is no longer its own it need not start.
+      // A task that was taken away need not be started.
       return {
         record: noteOvertime(
           record.task.id === signal.taskId ? { ...record, task: { ...record.task, assignedAt: null } } : record,
@@ -73,7 +73,7 @@ export function acceptSignal(given: AgentRecord, signal: Signal, context: Contex
   }
 }
 
-/** A checkpoint of its task is a fact of work, whoever brought it to us. */
+/** A checkpoint counts as progress, whoever reported it. */
 function noteCheckpoint(record: AgentRecord, checkpoint: string, now: MonoMs): AgentRecord {
   const mark = markNow(record.work.clock, now);
   const facts = {

@@ -3,14 +3,14 @@ import type { Activity, Draft, Facts, Mark } from "../facts.ts";
 import type { StepTrail } from "../steps/step.ts";
 import { type Limit, type TerminalFacts, tellsSteps } from "../terminal-facts.ts";
 
-/** What the sights of one report come to. */
+/** What the sights of one report amount to. */
 export interface Sighted {
   terminal: Draft<TerminalFacts>;
   facts: Draft<Facts>;
   activity: Activity;
   limit: Limit | null;
   steps: StepTrail | null;
-  /** What was asked until work went on, in the same report: it may stand there still. */
+  /** A question that work seemed to answer within this report; it may still stand there. */
   answered?: { readonly asks: NonNullable<TerminalFacts["asks"]>; readonly told: RouseEvent | null } | undefined;
   readonly events: RouseEvent[];
 }
@@ -22,16 +22,16 @@ export interface Moment {
 
 export interface SightContext extends Moment {
   readonly mark: Mark;
-  /** How much earlier it was seen, of a life that nobody knew of then. */
+  /** How long before `at` it was seen, for a life that was not known yet then. */
   readonly late: DurationMs;
-  /** We keep it from going on: that its turn ends is our doing. */
+  /** Rouse holds the agent back, so the end of its turn is our doing. */
   readonly heldBack: boolean;
-  /** The same report tells of a limit: what is drawn with that is no work. */
+  /** The same report tells of a limit, so what is drawn with it is no work. */
   readonly limited: boolean;
   readonly policy: Policy;
 }
 
-/** Its input stands there and it does nothing: its turn is over. */
+/** The agent stands at its input and does nothing: its turn is over. */
 export const restsWith = (what: Question): boolean => what === "prompt" || what === "draft";
 
 /** Lines that may follow the completion marker: what it cost, how long it took, a prompt. */
@@ -39,7 +39,10 @@ export const afterword = 4;
 
 type Open = Extract<Activity, { kind: "RUNNING" }>["open"];
 
-/** Work goes on. What a beat announced (idle, a wait of its own) is left to the next beat, unless the terminal shows a tool or a model at work. */
+/**
+ * Work goes on. A state that a beat announced stays until the next beat, unless the terminal shows a tool or model at
+ * work.
+ */
 export function goOn(sighted: Sighted, open: Open, context: SightContext): void {
   const { activity, terminal } = sighted;
   if (activity.kind === "FINISHED") return;
@@ -58,7 +61,7 @@ export const openTool = (name: string, timeoutSeconds: number | null, since: Mon
   ...(timeoutSeconds === null ? {} : { timeoutSeconds }),
 });
 
-/** The tool that runs, from now on: what came before was another's time, or was spent waiting. */
+/** The tool that runs, counted from now: the time before was another tool's or spent waiting. */
 export function lastTool({ tools }: TerminalFacts, at: MonoMs): Open {
   const last = tools[tools.length - 1];
   return last === undefined ? null : openTool(last.name, last.timeoutSeconds, at);
@@ -74,7 +77,7 @@ export function endQuestion(sighted: Sighted, { agentId, at }: Moment): void {
   terminal.asks = null;
 }
 
-/** What nobody was called for while it waited for its limit. */
+/** Tells the question that nobody was called for during the limit. */
 export const tellOfQuestion = (
   agentId: string,
   { what, untold }: NonNullable<TerminalFacts["asks"]>,
@@ -88,11 +91,11 @@ export const needsYouNoMore = (agentId: string, since: MonoMs, at: MonoMs): Rous
 
 type Waker = NonNullable<TerminalFacts["wokenBy"]>;
 
-/** What makes it go on by itself, by the word of its program or by what its screen shows. */
+/** What makes the agent go on by itself, as its program or its screen tells. */
 export const wakerOf = ({ wokenBy, asks }: Pick<TerminalFacts, "wokenBy" | "asks">): Waker | null =>
   wokenBy ?? asks?.wokenBy ?? null;
 
-/** Its turn is over, and nobody is needed before it is woken. */
+/** The turn is over, and nobody is needed before the agent is woken. */
 export function awaitWaker(sighted: Sighted, waker: Waker, at: MonoMs): void {
   const { activity, terminal } = sighted;
   const since = activity.kind === "WAITING" && activity.for === waker ? activity.since : at;
@@ -100,7 +103,7 @@ export function awaitWaker(sighted: Sighted, waker: Waker, at: MonoMs): void {
   sighted.activity = { kind: "WAITING", since, for: waker, until: null };
 }
 
-/** What it left running may be a server that never ends. After so long it is one that stands at its prompt, like any other. */
+/** A process left running may be a server that never ends. After the longest wait the agent counts as at its prompt. */
 export function stopAwaiting(sighted: Sighted, agentId: string, mark: Mark, at: MonoMs, policy: Policy): void {
   const { terminal, activity } = sighted;
   const waker = wakerOf(terminal);

@@ -6,7 +6,7 @@ import { type Detector, found, type Look, nothing, nothingUntil } from "./look.t
 /** Fewer calls than this say nothing about a rate. */
 const callsForRate = 8;
 
-/** Share of failed calls over the last minutes, or as the agent itself reports it. */
+/** The share of failed calls over the last minutes, or as the agent reports it. */
 export const findErrorRate: Detector = (record, { now, policy }) => {
   if (record.seen.facts.outcomes.length === 0 && record.seen.facts.reportedErrorRate === null) return nothing;
   let calls = 0;
@@ -32,14 +32,14 @@ export const findErrorRate: Detector = (record, { now, policy }) => {
   });
 };
 
-/** Nothing but failures, more often in a row than allowed: reported by the agent, or errors in beat after beat with nothing achieved. */
+/** More failures in a row than allowed: reported by the agent, or errors in beat after beat with nothing achieved. */
 export const findConsecutiveFailures: Detector = (record, { now, policy }) => {
   if (record.work.activity.kind !== "RUNNING") return nothing;
   const reported = record.seen.facts.reportedFailures ?? 0;
   const failures = Math.max(reported, record.seen.facts.failingBeats);
   if (failures <= policy.consecutiveFailures) return nothing;
   const isReported = reported > policy.consecutiveFailures;
-  // Who may be better is not stopped for what was.
+  // An agent that may be getting better is not stopped for its past.
   const better = isReported ? 0 : (record.seen.facts.sinceFailure ?? 0);
   return found(record, now, null, {
     kind: "consecutive-failures",
@@ -95,7 +95,7 @@ export const findMemoryLimit: Detector = (record, { now, policy }) => {
   });
 };
 
-/** An agent that calls itself unwell is believed, but only that far. */
+/** An agent that reports itself unwell is believed, but is only DEGRADED for it. */
 export const findSelfReport: Detector = (record, { now }) => {
   const status = record.seen.facts.selfReported;
   if (status === null) return nothing;
@@ -123,10 +123,10 @@ const runFailed = (record: AgentRecord, now: MonoMs): Look =>
 /** From here on an agent should be handing over or compacting. */
 const contextFull = 0.95;
 
-/** Its context is nearly full. With nothing new since, it may be past noticing; by itself it is worth a word. */
+/** The context is nearly full. That alone is a warning. */
 export const findContextFill: Detector = (record, { now }) => {
   const { context } = record.seen.facts;
-  // Read off the terminal it has a finding of its own.
+  // A context limit that the terminal shows has a finding of its own.
   if (context === null || context < contextFull || record.seen.terminal?.contextLimitAt != null) return nothing;
   return found(record, now, null, {
     kind: "context-exhausted",

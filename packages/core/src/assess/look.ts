@@ -16,7 +16,7 @@ export const nothingUntil = (lookAgainAt: MonoMs | null): Look => ({ finding: nu
 
 type Concluded = Omit<Finding, "since" | "restrainedBy"> & { readonly restrainedBy?: Restraint | undefined };
 
-/** Not there outweighs breaking things outweighs getting nowhere: the remedy for the first makes the others moot. */
+/** UNRESPONSIVE outweighs FAILING, which outweighs STUCK: the remedy for the first makes the others moot. */
 export const gravity: Readonly<Record<FindingLevel, number>> = {
   note: 0,
   degraded: 1,
@@ -32,7 +32,7 @@ export function conclude(record: AgentRecord, now: MonoMs, concluded: Concluded)
   return { ...rest, since: before?.since ?? now, ...(restrainedBy === undefined ? {} : { restrainedBy }) };
 }
 
-/** What a detector answers that has found something. */
+/** A detector's answer that has a finding. */
 export const found = (record: AgentRecord, now: MonoMs, lookAgainAt: MonoMs | null, concluded: Concluded): Look => ({
   finding: conclude(record, now, concluded),
   lookAgainAt,

@@ -8,10 +8,10 @@ import { type Detector, earliest, found, nothing, nothingUntil, wholeSeconds } f
 import { owesBeats } from "./missed-beats.ts";
 import { describeWork, mayBeBuilding, stateOfTree } from "./process-tree.ts";
 
-/** Something is missing, and work goes on all the same: worth a look, and no evidence against anybody. */
+/** Work goes on although something is missing: worth a look, and no evidence. */
 const goesOn = { goesOn: "yes" } as const;
 
-/** No new checkpoint. Alone it is a warning; with nothing else new either, the agent is going nowhere. */
+/** No new checkpoint. Alone it is a warning; with nothing else new either, the agent gets nowhere. */
 export const findStaleCheckpoint: Detector = (record, context) => {
   const { now, policy } = context;
   const mark = record.seen.facts.checkpoint;
@@ -37,7 +37,7 @@ export const findStaleCheckpoint: Detector = (record, context) => {
   });
 };
 
-/** No new fact of work of any kind. An indicator that never moved yet says little, so it alone never makes an agent STUCK. */
+/** No progress of any kind. An indicator that never moved says little, so it alone never makes an agent STUCK. */
 export const findNoProgress: Detector = (record, context) => {
   const { now, policy } = context;
   const mark = record.seen.facts.progress;
@@ -62,7 +62,7 @@ export const findNoProgress: Detector = (record, context) => {
   });
 };
 
-/** No tool call. While tokens are being spent it may be thinking hard: that is a warning, not a verdict. */
+/** No tool call. While tokens are spent the agent may be thinking, which is a warning and no verdict. */
 export const findNoToolCall: Detector = (record, context) => {
   const { now, policy } = context;
   const mark = record.seen.facts.toolCall;
@@ -89,7 +89,7 @@ export const findNoToolCall: Detector = (record, context) => {
   });
 };
 
-/** No token spent although it says it is running. */
+/** No token spent although the agent says that it is running. */
 export const findZeroTokens: Detector = (record, context) => {
   const { now, policy } = context;
   const mark = record.seen.facts.tokens;
@@ -115,7 +115,7 @@ export const findZeroTokens: Detector = (record, context) => {
   });
 };
 
-/** There is work on its hook and it does not run it. */
+/** The agent has a task and is idle. */
 export const findUnstartedTask: Detector = (record, { now, policy }) => {
   const { activity } = record.work;
   const { assignedAt: taskAssignedAt } = record.task;
@@ -137,33 +137,30 @@ export const findUnstartedTask: Detector = (record, { now, policy }) => {
 };
 
 /**
- * What is known of an agent's work ends where the agent was last heard, or should have been heard next; where beats come and cannot be read, with the
- * last that was. Silence has a detector of its own; it is not lack of progress as well.
+ * Until when an agent's work is known: its next expected beat, or the last one that was read. Silence has a detector of
+ * its own and is not lack of progress as well.
  */
 export function seenUntil(record: AgentRecord, policy: Policy): MonoMs {
   if (tellsOnlySteps(record)) return Number.POSITIVE_INFINITY;
-  // Nobody looks at it any more, and it says nothing itself.
+  // No holder looks at the agent, and it sends no beats.
   if (record.seen.terminal?.holder === "lost" && !owesBeats(record)) return record.seen.terminal.seenAt;
   if (record.seen.terminal === null && record.beats.startedOver?.untimed && record.beats.lastAt !== null)
     return record.beats.lastAt;
   return record.life.heardAt + beatRhythm(record.work.activity, policy).interval + policy.beatGrace;
 }
 
-/** Such an agent is heard when it has taken a step; in between, its silence is that of whoever owns the next one. */
+/** An agent that only tells steps is silent between them while the owner of the next step is busy. */
 const tellsOnlySteps = (record: AgentRecord): boolean =>
   record.seen.steps !== null && !owesBeats(record) && record.seen.terminal === null;
 
 /**
- * An open call may be waiting for a person's permission, and after somebody's word there may be nobody left to answer: only when it is certainly the model's turn is
- * standing still a verdict.
+ * An open call may wait for a person's permission, and after a message nobody may be left to answer: only when it is
+ * surely the model's turn is a standstill a verdict.
  */
 const certainlyStands = (record: AgentRecord): boolean =>
   !tellsOnlySteps(record) || record.seen.steps?.owner === "model";
 
-/**
- * An agent whose processes are at work and that shows nothing new runs something long and does not say so. It is given as long as children may be
- * waited for.
- */
+/** An agent with busy processes and nothing new may run something long. It gets the longest wait for children. */
 function mayBuild(record: AgentRecord, { now, policy }: Context) {
   const { terminal, facts } = record.seen;
   const last = facts.progress ?? terminal?.output ?? null;
@@ -179,7 +176,7 @@ function mayBuild(record: AgentRecord, { now, policy }: Context) {
   };
 }
 
-/** Past what can be known, looking again is up to the next beat. */
+/** Beyond what is known, the next beat decides when to look again. */
 export const ifSeen = (at: MonoMs | null, seen: MonoMs): MonoMs | null => (at === null || at > seen ? null : at);
 
 interface Age {
@@ -188,7 +185,7 @@ interface Age {
   readonly next: MonoMs | null;
 }
 
-/** While the clock stands still there is no lack of progress to speak of, however much there was before. */
+/** While the work clock stands still there is no lack of progress. */
 export function ageOf(
   record: AgentRecord,
   mark: Mark,
@@ -207,7 +204,7 @@ export function ageOf(
   return { age, next };
 }
 
-/** Whether anything else of the work was new within `window`; unknown counts as not fresh, its own detector is silent then. */
+/** Whether other work was new within `window`. Unknown counts as not fresh. */
 const otherWork = (record: AgentRecord, now: MonoMs, seen: MonoMs, window: DurationMs) =>
   freshness(record, record.seen.facts.progress, now, seen, window);
 

@@ -7,7 +7,7 @@ import { jitterOf, recentRestarts, restartsAllowed, runsOnce } from "../restart-
 import { awaitAnswer, isQuestion } from "./ask-orchestrator.ts";
 import { handOver, type Rung, recovered, wait } from "./rung.ts";
 
-/** Its process is over: brought back within its budget, unless somebody else's word is needed first. */
+/** The process is over: the agent is brought back within its budget, unless somebody has to decide first. */
 export function chooseWayBack(record: AgentRecord, incident: Incident, context: Context): Rung {
   const { policy } = context;
   const { stage } = incident;
@@ -22,7 +22,7 @@ export function chooseWayBack(record: AgentRecord, incident: Incident, context: 
     return awaitAnswer(stage.escalation, context) ?? handOver(endingOf(stage.escalation));
   if (stage.kind !== "down") return { kind: "go-down", by: wayBack(incident, stage) };
   if (stop?.cause === "repeated-error") return handOver("not-brought-back");
-  // It ended before a person's eyes: theirs to start again, and nothing to call them for.
+  // It ended in a person's own terminal: they saw it, and start it again themselves.
   if (terminal?.foreground === true) return recovered("ended");
   const once = stage.pressed ? null : afterOnlyRun(record);
   if (once !== null) return once;
@@ -34,14 +34,14 @@ export function chooseWayBack(record: AgentRecord, incident: Incident, context: 
   return bringBack(record, stage, context);
 }
 
-/** Its owner said that nothing is started again. What ended by itself is over by that; whom we stopped for an illness is theirs to look at. */
+/** The owner wants no restarts. An end by itself closes the incident; an agent that we stopped is handed over. */
 function afterOnlyRun(record: AgentRecord): Rung | null {
-  // Who decides that it is to be brought back has the last word.
+  // A decision to bring it back goes first.
   if (!runsOnce(record) || record.ending.stop?.cause === "decided") return null;
   return record.seen.terminal?.exit?.cause === "stopped" ? handOver("not-started-again") : recovered("ended");
 }
 
-/** It ended at its provider's limit, and its policy does not start it again by itself; or that was tried often enough. */
+/** The agent ended at its limit and its policy does not resume it by itself, or that was tried often enough. */
 function afterLimit(
   { seen: { limit } }: AgentRecord,
   incident: Incident,
@@ -70,17 +70,17 @@ function bringBack(
   return { kind: "give-up", by, attempts: revival.attempts };
 }
 
-/** By their own hand, or by an order that the holder did not refuse. */
+/** A person ended it: by their own hand, or by an order that the holder did not refuse. */
 const isEndedByPerson = ({ seen: { terminal }, ending: { stop } }: AgentRecord): boolean =>
   terminal?.exit?.cause === "person" || (stop?.cause === "ordered" && stop.outcome?.kind !== "refused");
 
-/** Who stopped it to start it again is waited for, until that has failed. */
+/** A restart that a person ordered is waited for until it has failed. */
 function afterOrder({ ending: { stop, restart } }: AgentRecord): Rung {
   if (restart?.because === "ordered") return restart.problem === null ? wait() : handOver("restart-failed");
   return stop?.thenRestart === true ? wait() : handOver("ended-by-person");
 }
 
-/** Asked when it was down already; any other question is moot once its process is over. */
+/** The question was asked when the agent was down already; any other is moot once the process is over. */
 export const isAboutTheDead = (escalation: Escalation, { seen: { terminal } }: AgentRecord): boolean =>
   escalation.reason === "restarts-exhausted" ||
   escalation.reason === "recoveries-exhausted" ||
@@ -90,16 +90,19 @@ export const isAboutTheDead = (escalation: Escalation, { seen: { terminal } }: A
 const endingOf = ({ otherwise }: Escalation) =>
   otherwise.kind === "hand-over" ? otherwise.because : ("nobody-answered" as const);
 
-/** Stopped because it was not there, or gone by itself: started again. Stopped because it got nowhere or broke things: recovered. */
+/** An agent that ended by itself or was not there is restarted; one stopped as stuck or failing is recovered. */
 const wayBack = ({ illness }: Incident, stage: Stage): "restart" | "recovery" =>
   stage.kind === "stopping" && illness !== "UNRESPONSIVE" ? "recovery" : "restart";
 
-/** Ends that the owner set, by the program's own names. */
+/** Caps that the owner set, by the programs' own names. */
 const caps: ReadonlySet<string> = new Set(["error_max_turns", "error_max_budget_usd"]);
 const accountFailures =
   /^(?:authentication_failed|oauth_org_not_allowed|billing_error|account_on_hold|verification_required)$| 40[123]$/;
 
-/** Why its next life would end as this one did: its last turn failed for what only a person can change. `null`: it need not. */
+/**
+ * Why the next life would end as this one did: only a person can change what its last turn failed for. `null`: it need
+ * not.
+ */
 function finalTurn({ seen: { terminal } }: AgentRecord): EndingReason | null {
   const failed = terminal?.failedTurn ?? null;
   if (failed === null || terminal?.exit?.cause !== "by-itself") return null;
@@ -107,13 +110,13 @@ function finalTurn({ seen: { terminal } }: AgentRecord): EndingReason | null {
   return accountFailures.test(failed) ? "refused-by-provider" : null;
 }
 
-/** Whether an agent that is down may be started again now. */
+/** Whether an agent that is down may be started now. */
 export type Revival =
   | { readonly kind: "start"; readonly attempt: number }
   | { readonly kind: "wait"; readonly until: MonoMs }
   | { readonly kind: "exhausted"; readonly attempts: number };
 
-/** One whose process went without our doing: at once, then no sooner than the cooldown allows, and so many times in the window. */
+/** An agent that ended without our doing starts at once, then after the cooldown, and so often in the window. */
 function chooseRestart(record: AgentRecord, context: Context): Revival {
   const { now, policy } = context;
   const recent = recentRestarts(record, context);
@@ -121,7 +124,7 @@ function chooseRestart(record: AgentRecord, context: Context): Revival {
   return notBefore(record.recovery.restartedAt, policy.restart.cooldown, now, recent.length + 1);
 }
 
-/** One we stopped because it got nowhere or broke things: so many times for one task, so many in an hour, and longer between each. */
+/** An agent that we stopped starts so often per task and per hour, with longer pauses each time. */
 export function chooseRecovery(record: AgentRecord, { now, policy }: Context): Revival {
   const { maxPerTask, maxPerHour, backoff } = policy.recovery;
   const ofTask = record.recovery.attempts.filter(

@@ -6,8 +6,8 @@ import { type ActionOutcome, type Told, tellRaised, tellResolved } from "../sign
 import { type Scope, wholeFleet } from "./watch-fleet.ts";
 
 /**
- * How far it has come. `held`: nobody is asked yet; of silence our own path is suspected first, and those that ended are being started again. `decided`:
- * somebody has it in hand, and it waits for its members.
+ * How far the incident has come. `held`: nobody is asked yet; our own path is suspected first, or the agents are being
+ * started again. `decided`: somebody has it in hand.
  */
 export type FleetStage =
   | { readonly kind: "held" }
@@ -15,37 +15,39 @@ export type FleetStage =
   | { readonly kind: "more-time"; readonly until: MonoMs }
   | { readonly kind: "decided" };
 
-/** Many agents that fell silent, or ended, together: one matter, with one alert and one question, for as long as one of them is silent or down. */
+/**
+ * Many agents that fell silent, or ended, together: one alert and one question, until none of them is silent or down.
+ */
 export interface FleetIncident {
   readonly id: string;
   readonly because: FleetCause;
   readonly scope: Scope;
   readonly openedAt: MonoMs;
-  /** When somebody last joined it. */
+  /** When an agent last joined. */
   readonly latest: MonoMs;
-  /** How many it was about in all. */
+  /** How many agents it was about in all. */
   readonly came: number;
-  /** Who of them is silent or down still. */
+  /** Agents that are still silent or down. */
   readonly members: readonly string[];
-  /** Who of them was heard again, or is back, and since when. */
+  /** Agents that were heard again or are back, and since when. */
   readonly returned: readonly (readonly [agentId: string, since: MonoMs])[];
-  /** Some of them ended, or were removed, instead. */
+  /** Some of the agents ended or were removed instead. */
   readonly lost: boolean;
-  /** Others have joined since somebody was asked: what was asked, granted or decided was not about them. */
+  /** Agents have joined since the question: what was asked, granted or decided was not about them. */
   readonly grown: boolean;
   readonly stage: FleetStage;
-  /** Key of the alert that stands for all of them. */
+  /** Key of the alert that stands for all agents. */
   readonly alert: string | null;
 }
 
-/** What outlives the monitor. */
+/** What is saved across restarts of the monitor. */
 export interface SavedFleet {
   readonly incidents: readonly (FleetIncident | EarlierFleetIncident)[];
   /** Incidents, questions and alerts so far: their numbers make ids that are never used twice. */
   readonly counts: { readonly incidents: number; readonly questions: number; readonly alerts: number };
 }
 
-/** As an earlier version saved it, when only silence was one. */
+/** As an earlier version saved it, when only silence made an incident. */
 interface EarlierFleetIncident extends Pick<FleetIncident, "id" | "scope" | "openedAt" | "came" | "stage" | "alert"> {
   readonly silent: readonly string[];
   readonly heard?: readonly string[];
@@ -62,7 +64,7 @@ export const readSaved = (saved: FleetIncident | EarlierFleetIncident): FleetInc
         ...{ grown: saved.grown ?? false, stage: saved.stage, alert: saved.alert },
       };
 
-/** What somebody decided for all of them, to be told to each. */
+/** A decision for all agents, to be told to each. */
 interface DecidedForAll {
   readonly agents: readonly string[];
   readonly decision: Exclude<EscalationDecision, "allow_more_time">;
@@ -81,7 +83,7 @@ export const combine = (doings: readonly FleetDoings[]): FleetDoings => ({
   decided: doings.find(({ decided }) => decided !== null)?.decided ?? null,
 });
 
-/** The question about it is nobody's any more. */
+/** Withdraws the open question. */
 export function withdraw({ stage }: Pick<FleetIncident, "stage">, because: string): FleetDoings {
   if (stage.kind !== "asked") return nothing;
   const { id: escalation } = stage.question;
@@ -104,14 +106,14 @@ export function summariseFleet(because: FleetCause, scope: Scope, members: reado
   return `${members.length} ${are} ${how}${where} since many ${together} together ${seconds} s ago: ${first}${more}`;
 }
 
-/** What of an incident changes when somebody is told of it. */
+/** The part of an incident that changes when somebody is told of it. */
 interface Tellable extends Pick<FleetIncident, "id" | "because" | "scope" | "openedAt"> {
   readonly members: Iterable<string>;
   stage: FleetStage;
   alert: string | null;
 }
 
-/** How somebody is told of an incident, and asked about it. `counts` numbers what is told. */
+/** Tells people of an incident and asks about it. `counts` numbers alerts and questions. */
 export function tellOfFleet(counts: { questions: number; alerts: number }, policy: () => Policy) {
   function ask(incident: Tellable, askedBefore: number, now: MonoMs): FleetDoings {
     counts.questions += 1;
@@ -134,7 +136,7 @@ export function tellOfFleet(counts: { questions: number; alerts: number }, polic
     return combine([alert(incident, now), asked]);
   }
 
-  /** One for all of them; asked again, it is told again. */
+  /** One alert for all agents; a repeated question renews it. */
   function alert(incident: Tellable, now: MonoMs): FleetDoings {
     const before = resolve(incident);
     counts.alerts += 1;
@@ -155,21 +157,21 @@ export function tellOfFleet(counts: { questions: number; alerts: number }, polic
   return { ask, alert, resolve };
 }
 
-/** One that is open, as it is kept at hand. */
+/** An open incident as it is kept in memory. */
 export interface Open extends Omit<FleetIncident, "members" | "returned"> {
   readonly members: Set<string>;
   readonly returned: Map<string, MonoMs>;
-  /** Those that a person has to see to, because nothing more is done about them by itself. */
+  /** Agents that a person has to see to, because nothing more is done about them. */
   readonly needy: Set<string>;
-  /** Those of whom somebody was told since it was last asked about. */
+  /** Agents that somebody was told of since the last question. */
   readonly named: Set<string>;
-  /** Those that joined after it was asked about: what was granted or decided was not about them. */
+  /** Agents that joined after the question: what was granted or decided was not about them. */
   readonly unasked: Set<string>;
-  /** Those that somebody is to be asked about. */
+  /** Agents that somebody is to be asked about. */
   readonly wanting: Set<string>;
-  /** Somebody is told, or asked, then: still others may follow until then. */
+  /** When somebody is told or asked: more agents may join until then. */
   tellAt: MonoMs | null;
-  /** Since this monitor began, nobody was asked about those that joined: asked anew then. */
+  /** When to ask anew about agents that joined before this monitor started. */
   askAnewAt: MonoMs | null;
   latest: MonoMs;
   lost: boolean;
@@ -186,7 +188,7 @@ export const newOpen = (id: string, because: FleetCause, scope: Scope, now: Mono
   ...{ grown: false, askAnewAt: null, stage: { kind: "held" }, alert: null },
 });
 
-/** After a restart of the monitor. `heardBy`: when everybody had the time to be heard. */
+/** Restores an incident after a restart. `heardBy`: when every agent has had the time to be heard. */
 export function reopen(incident: FleetIncident, now: MonoMs, heardBy: MonoMs): Open {
   const { because, stage, grown, members } = incident;
   const isSilence = because === "mass-silence";
@@ -208,7 +210,10 @@ export const asSaved = ({ needy, named, unasked, wanting, tellAt, askAnewAt, ...
   ...{ members: [...one.members], returned: [...one.returned] },
 });
 
-/** What comes back to a question about the fleet: an answer, that somebody is on it, whether it arrived. `turnTo` keeps the stage that follows. */
+/**
+ * What comes back to a question about the fleet: a decision, an acknowledgement, its delivery. `turnTo` sets the next
+ * stage.
+ */
 export function answerFleet(
   incidents: Iterable<Open>,
   turnTo: (incident: Open, stage: FleetStage) => void,
@@ -242,7 +247,7 @@ export function answerFleet(
         decided: decision === "allow_more_time" ? null : { agents: [...incident.members], decision, actor },
       };
     },
-    /** Somebody is on it. `null`: no such question is open. */
+    /** A person acknowledges it. `null`: no such question is open. */
     acknowledge(escalation: string, actor: string, now: MonoMs): FleetDoings | null {
       const found = findAsked(escalation);
       if (found === null) return null;
@@ -252,7 +257,7 @@ export function answerFleet(
       const payload = { agentId: fleetId, escalation, actor };
       return { ...nothing, events: [{ type: "ESCALATION_ACKNOWLEDGED", payload }] };
     },
-    /** What the hands say of the question. That nobody has it needs no alert of its own: there is one. */
+    /** The delivery of the question. A failure needs no alert of its own: there is one. */
     handsSaid(key: string, outcome: ActionOutcome): FleetDoings {
       const found = key.endsWith("/asked") ? findAsked(key.slice(0, -"/asked".length)) : null;
       if (found === null || found.question.delivery !== "queued") return nothing;

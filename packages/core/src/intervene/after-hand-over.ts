@@ -16,18 +16,18 @@ import { type AgentRecord, type Finding, isOver, withLadder } from "../record.ts
 import type { Action, Signal } from "../signal.ts";
 import { type Intervened, join, raiseAlert, unchanged } from "./alert-life.ts";
 
-/** So many calls after the hand-over, and still in circles: it is no longer the end of what it was doing. */
+/** After so many calls since the hand-over, still in circles, the agent is not just finishing what it did. */
 const enoughCalls = 3;
 /** How long a pause lasts, and how often it is ordered anew while it is wanted. */
 const lasts = hours(1);
 const renewEvery = minutes(30);
 
 /**
- * An agent that was handed to a person and goes on in circles spends money until they come. It is held back, as mildly as its policy says, and let go as
- * soon as the matter is over or a person has spoken to it. Nobody who is well, or ill in another way, is ever held back.
+ * An agent that was handed to a person and goes on in circles spends money until they come. It is held back, as mildly
+ * as its policy says, and let go when the matter is over or a person speaks to it. No other agent is ever held back.
  */
 export function containAgent(before: AgentRecord, signal: Signal, context: Context): Intervened {
-  // Nearly everybody, nearly always.
+  // Nearly every agent, nearly always.
   const { now, policy, doubt } = context;
   if (before.ladder.handedOver === null && (before.ladder.containment ?? null) === null) return unchanged(before);
   const heard = hearOutcome(before, signal);
@@ -40,7 +40,7 @@ export function containAgent(before: AgentRecord, signal: Signal, context: Conte
   return wakeFor(join(heard, renewal(record, context)), now);
 }
 
-/** The loop it is in by now, if it is one to hold back for. */
+/** The loop to hold the agent back for. */
 function whatToContain(record: AgentRecord, policy: Policy): Finding | null {
   const { handedOver } = record.ladder;
   const { activity } = record.work;
@@ -49,13 +49,16 @@ function whatToContain(record: AgentRecord, policy: Policy): Finding | null {
   if (terminal === null || terminal.holder !== "here" || isOver(record)) return null;
   const since = countsFrom(record, handedOver);
   if (since === null || callsSince(record, since) < enoughCalls) return null;
-  // Whoever is found in such a loop is ill: nobody who is well has one.
+  // An agent in such a loop is ill: no healthy agent has one.
   return record.health.findings.find(({ kind, level }) => isLoop(kind) && gravity[level] >= gravity.stuck) ?? null;
 }
 
 const isWantedBy = ({ contain, mode }: Policy): boolean => contain !== "none" && mode !== "observe";
 
-/** From when calls count: the hand-over, or when a person last had it let go. `null`: what was to be done for this hand-over is done, or was refused. */
+/**
+ * From when calls count: the hand-over, or the last release by a person. `null`: this hand-over's attempt was made or
+ * refused.
+ */
 function countsFrom({ ladder: { containment } }: AgentRecord, { incident, at }: HandedOver): MonoMs | null {
   if (containment === null || containment.incident !== incident) return at;
   return containment.state === "let-go" ? containment.at : null;
@@ -77,7 +80,7 @@ function order(record: AgentRecord, { incident }: HandedOver, { text }: Finding,
   };
 }
 
-/** Facts in fixed words: whoever reads them is a model that was just told no. */
+/** Facts in fixed words: the reader is a model that was just refused a tool. */
 const wordReason = (text: string): string =>
   `Rouse, which watches this session, has handed it to a person: ${text}. Tool calls are withheld until a person has looked at it.`;
 
@@ -132,12 +135,12 @@ function whyLetGo(record: AgentRecord, signal: Signal, policy: Policy): LetGoRea
   if (containment === null) return null;
   if (handedOver?.incident !== containment.incident || isOver(record)) return "no-longer-handed-over";
   if (!isHeldBack(containment)) return null;
-  // Whoever speaks to it wants it to do something.
+  // A person who speaks to the agent wants it to do something.
   if (signal.kind === "nudge-ordered" || signal.kind === "ordered") return "person";
   return isWantedBy(policy) ? null : "policy";
 }
 
-/** A turn that was broken off cannot be given back, and is broken off once for each hand-over: there is nothing to undo. */
+/** A turn that was broken off cannot be given back, so there is nothing to undo. */
 function letGo(record: AgentRecord, because: LetGoReason, now: MonoMs): Intervened {
   const { agentId } = record;
   const { containment } = record.ladder;
@@ -147,7 +150,7 @@ function letGo(record: AgentRecord, because: LetGoReason, now: MonoMs): Interven
   const after: ContainLife | null = isOfPast ? null : { ...containment, state: "let-go", at: now };
   if (!isHeldBack(containment) || (how === "interrupt" && state === "on"))
     return unchanged(isOfPast ? withLadder(record, { containment: null }) : record);
-  // An order that nobody has carried out yet is not carried out any more.
+  // An order that nobody has carried out yet is dropped.
   if (how === "interrupt") return unchanged(withLadder(record, { containment: after }));
   const action = {
     ...actionFor(record, { ...containment, key: `${key}/let-go`, at: now }, ""),
@@ -156,7 +159,7 @@ function letGo(record: AgentRecord, because: LetGoReason, now: MonoMs): Interven
   return {
     record: withLadder(record, { containment: after }),
     events: [{ type: "AGENT_LET_GO", payload: { agentId, incident, because } }],
-    // One that is over has nothing to be given back.
+    // An agent that is over has nothing to be given back.
     actions: isOver(record) ? [] : [action],
   };
 }
@@ -188,10 +191,10 @@ function wakeFor(at: Intervened, now: MonoMs): Intervened {
 
 const firstAfter: DurationMs = minutes(5);
 const longestBetween: DurationMs = hours(8);
-/** Fewer calls and tokens than these may be the end of what it was doing. */
+/** Fewer calls and tokens may be the end of what the agent was doing. */
 const worthTelling = { calls: 10, tokens: 20_000 };
 
-/** A person has it in hand, and it goes on spending: they are told how much, again after twice the time. */
+/** A person has the agent in hand and it goes on spending: they are told how much, each time after twice as long. */
 export function tellBurn(record: AgentRecord, now: MonoMs): Intervened {
   const { agentId, health } = record;
   const { handedOver } = record.ladder;
@@ -228,5 +231,5 @@ function burnDueAt(record: AgentRecord): MonoMs | null {
   return due + Math.max(0, handedOver.burn.told - mostSteps) * longestBetween;
 }
 
-/** By then the time between two is the longest there is. */
+/** After so many the time in between is the longest. */
 const mostSteps = 8;

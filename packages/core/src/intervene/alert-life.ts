@@ -14,14 +14,14 @@ export const unchanged = (record: AgentRecord): Intervened => ({ record, events:
 
 const none: readonly never[] = [];
 
-/** One step after the other: the record of the second, and what both tell. */
+/** Two steps in a row: the record of the second, and what both tell. */
 export const join = (before: Told, after: Intervened): Intervened => ({
   record: after.record,
   events: after.events.length === 0 ? before.events : [...before.events, ...after.events],
   actions: after.actions.length === 0 ? before.actions : [...before.actions, ...after.actions],
 });
 
-/** Fourth stage: the life of an alert. Queued with the decision, delivered when the hands say so, resolved when its cause is gone. */
+/** Fourth stage: the life of an alert: queued with the decision, delivered, resolved when its cause is gone. */
 export function carryOut(record: AgentRecord, response: Response, signal: Signal, now: MonoMs): Intervened {
   return respond(noteOutcome(record, signal), response, now);
 }
@@ -42,7 +42,7 @@ export function respond(record: AgentRecord, response: Response, now: MonoMs): I
   }
 }
 
-/** One that stayed open until all was well for a while is over with all that was told with it. */
+/** An alert that stayed open until the agent was well for a while ends together with all it told. */
 const remember = ({ cause, again, told }: AlertLife, resolvedAt: MonoMs): AgentRecord["health"]["lastAlert"] => ({
   ...{ cause, resolvedAt },
   ...(again || told === undefined ? {} : { told }),
@@ -92,14 +92,19 @@ function summarise(record: AgentRecord, now: MonoMs): string {
   return `${record.agentId} is ${record.health.state} after ${life}: ${reasons.join("; ")}`;
 }
 
-/** What nobody but a person can do, and without which the agent does nothing more: waiting for its idle time would only lose that time. */
+/**
+ * Needs that only a person can meet. The agent does nothing more, so waiting for its idle time would lose that time.
+ */
 const hopeless: Readonly<Partial<Record<Question, string>>> = {
   login: "it is not logged in",
   credits: "its account has no credits left",
   "api-key": "it asks whether its API key may be used",
 };
 
-/** Tells a person at once, and takes it back when it is over. In fixed words: nothing an agent wrote gets in but its id. */
+/**
+ * Tells a person of a need at once, and takes it back when it is over. Fixed words: of the agent's text only its id
+ * gets in.
+ */
 export function alertNeed(before: AgentRecord, after: AgentRecord, { mode }: Policy): Told {
   const [was, is] = [keyOf(before), keyOf(after)];
   const told = unchanged(after);
@@ -130,8 +135,8 @@ function keyOf(record: AgentRecord): Need | null {
 }
 
 /**
- * Nobody sits before it, and nobody does anything about its end: one word to whoever started it. The same for one that is to run always and could not
- * be started.
+ * An end that nobody sees or acts on is told once to whoever started the agent. So is an agent that is to run always
+ * and could not be started.
  */
 function keyOfEnd(record: AgentRecord): Need | null {
   const { agentId } = record;
@@ -158,7 +163,7 @@ function keyOfEnd(record: AgentRecord): Need | null {
   return { key: `${agentId}/${incarnation}/ended`, severity: "warning", summary };
 }
 
-/** It was to go on, and its own program says that it may not for long. The same while it is tried again. */
+/** The agent was to go on, but its program says that the limit stands for long. */
 function keyOfLimit(record: AgentRecord): Need | null {
   const { agentId } = record;
   const { incarnation } = record.life;

@@ -14,7 +14,7 @@ import { type AgentRecord, withLadder } from "../record.ts";
 import type { Signal } from "../signal.ts";
 import { type Intervened, join, raiseAlert, unchanged } from "./alert-life.ts";
 
-/** Critical tasks waiting for a person that make it everybody's matter. */
+/** So many critical tasks that wait for a person make it everybody's matter. */
 const severalBlocked = 2;
 
 function severityOf(reason: EscalationReason, doubt: Doubt): Severity {
@@ -22,7 +22,7 @@ function severityOf(reason: EscalationReason, doubt: Doubt): Severity {
   return reason === "restarts-exhausted" || reason === "recoveries-exhausted" ? "SEV-2" : "SEV-3";
 }
 
-/** The orchestrator is asked; what it needs to know is added by whoever delivers it, from what is saved. */
+/** Asks the orchestrator. Whoever delivers the question adds the details from what is saved. */
 export function escalate(
   record: AgentRecord,
   incident: Incident,
@@ -69,14 +69,14 @@ export function escalate(
   };
 }
 
-/** However often nobody answered, somebody is asked again in every shift. */
+/** However often nobody answers, somebody is asked again in every shift. */
 const longestToAnswer = hours(8);
 
-/** Twice as long each time: who sleeps is not woken every quarter of an hour. */
+/** Twice as long each time, so that nobody is woken every quarter of an hour. */
 export const timeToAnswer = (askedBefore: number, { escalation }: Policy): DurationMs =>
   Math.max(escalation.timeout, Math.min(longestToAnswer, escalation.timeout * 2 ** askedBefore));
 
-/** Nobody answered and the agent runs on: a person is called, and the same is asked again. */
+/** Nobody answered and the agent runs on: a person is called, and the question is asked again. */
 export function askAgain(
   record: AgentRecord,
   incident: Incident,
@@ -109,7 +109,7 @@ const withEscalation = (record: AgentRecord, escalation: Escalation): AgentRecor
         },
       });
 
-/** What blocks meanwhile makes it graver than when it was asked. It does not become lighter again. */
+/** A task that blocks meanwhile makes the question graver. It does not become lighter again. */
 export function raiseEscalation(record: AgentRecord, now: MonoMs, { criticalBlocked }: Doubt): Intervened {
   const escalation = openEscalation(record);
   if (escalation === null || escalation.severity === "SEV-1" || criticalBlocked < severalBlocked)
@@ -123,7 +123,7 @@ export function raiseEscalation(record: AgentRecord, now: MonoMs, { criticalBloc
   };
 }
 
-/** Delivered, or not; acknowledged by a person, or not in time. */
+/** The delivery of a question, or its acknowledgement by a person. */
 export function followEscalation(record: AgentRecord, signal: Signal, now: MonoMs): Intervened {
   const escalation = openEscalation(record);
   if (escalation === null) return unchanged(record);
@@ -149,7 +149,7 @@ function acknowledge(record: AgentRecord, escalation: Escalation, actor: string,
   };
 }
 
-/** Nobody there to answer: that makes it a person's matter at once, while the ladder goes on. */
+/** The orchestrator could not be asked: a person is called at once, while the ladder goes on. */
 function fail(record: AgentRecord, escalation: Escalation, problem: string, now: MonoMs): Intervened {
   const { agentId } = record;
   const { id, severeSince } = escalation;
@@ -180,7 +180,7 @@ export function tellOverdue(record: AgentRecord, escalation: Escalation, now: Mo
   };
 }
 
-/** Whoever was asked need not answer any more. That they did not while there was time is a fact of its own. */
+/** The question needs no answer any more. That there was none in time is an event. */
 export function withdrawEscalation(record: AgentRecord, because: string, now: MonoMs): Intervened {
   const escalation = openEscalation(record);
   if (escalation === null) return unchanged(record);

@@ -7,7 +7,7 @@ import type { Signal } from "../signal.ts";
 import { type Intervened, unchanged } from "./alert-life.ts";
 import { advance, type Evidence, isReminder, noteSent } from "./nudge-life.ts";
 
-/** What rides on the acknowledgement of a beat or a check-in: a nudge until it was seen, and once where to go on. */
+/** The commands on the acknowledgement of a beat or a check-in: a nudge until it was seen, and once where to go on. */
 export function giveCommands(
   record: AgentRecord,
   signal: Signal,
@@ -19,7 +19,7 @@ export function giveCommands(
   const give = signal.kind === "heartbeat" ? giveNudge : handOverNudge;
   const nudged = doubt.frozen ? nothing : give(record, context);
   const { recovered } = nudged.record.recovery;
-  // The answer of the hands may be here before the new life is: what is still heard then is the old one.
+  // The context may be here before the new life: what is heard then is still the old one.
   if (recovered === null || recovered.told || recovered.life !== record.life.incarnation) return nudged;
   const because = recovered.context.reason;
   const id = `${record.agentId}/${record.life.incarnation}/recovery`;
@@ -42,8 +42,8 @@ function giveNudge(record: AgentRecord, context: Context): Intervened & { readon
 }
 
 /**
- * The agent fetched it itself, so it is seen, by whichever way it was to go; also one that could not be given to it. One that its holder is at this
- * moment about to give is left to the holder: nobody is told the same twice.
+ * The agent fetched the nudge itself, so it is seen, whatever its channel, also one that could not be delivered. A
+ * nudge that the holder is about to deliver is left to the holder, so that the agent is not told twice.
  */
 function handOverNudge(record: AgentRecord, context: Context): Intervened & { readonly commands: readonly Command[] } {
   const { now } = context;
@@ -70,8 +70,8 @@ interface CheckedIn {
 }
 
 /**
- * After the monitor was blind, everyone is asked to report in full: the request rides on the acknowledgement of the next beat, the beat after
- * that is the answer. An agent born after the gap has nothing to answer for.
+ * After a gap every agent is asked to report in full: the request goes with the acknowledgement of the next beat, and
+ * the beat after that is the answer. An agent born after the gap is not asked.
  */
 export function askToCheckIn(record: AgentRecord, signal: Signal, doubt: Doubt): CheckedIn {
   if (signal.kind !== "heartbeat") return { record, commands: [] };

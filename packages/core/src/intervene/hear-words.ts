@@ -13,7 +13,9 @@ import { closeIncident, openIncident } from "./incident-life.ts";
 import { queueNudge } from "./nudge-life.ts";
 import { handOffWording, selfReflection, takenWording, type Wording } from "./word-nudge.ts";
 
-/** What people, the orchestrator and the agent itself say. Each is taken in once; what comes too late changes nothing. */
+/**
+ * The words of people, the orchestrator and the agent itself. Each counts once; what comes too late changes nothing.
+ */
 export function hearWords(record: AgentRecord, signal: Signal, context: Context): Intervened {
   switch (signal.kind) {
     case "decided":
@@ -76,7 +78,7 @@ function hearDecision(record: AgentRecord, signal: Extract<Signal, { kind: "deci
       return decided({ kind: "more-time", until });
     }
     case "terminate_and_recover":
-      // One that is down already need not be stopped.
+      // An agent that is down already need not be stopped.
       if (by !== null) return decided({ kind: "down", by, pressed: true, notBefore: null });
       return decided({ kind: "stopping", cause: "decided", actor, next: "bring-back", interrupted: 0, shut: null });
     case "force_handoff": {
@@ -87,7 +89,7 @@ function hearDecision(record: AgentRecord, signal: Extract<Signal, { kind: "deci
   }
 }
 
-/** Its silence is no question of its own, so there is none to answer. Who is not held, or has been heard meanwhile, is none of ours to stop. */
+/** A decision for the whole fleet incident. An agent that is not held, or was heard meanwhile, is not stopped. */
 function hearDecisionForAll(
   record: AgentRecord,
   { decision, actor }: Extract<Signal, { kind: "decided-for-all" }>,
@@ -109,7 +111,9 @@ function hearDecisionForAll(
   return decision === "force_handoff" && !doubt.frozen ? handOff(going, actor, context) : going;
 }
 
-/** It ended together with others and is down for good: whoever decides for all of them brings it back, whatever its budget says. */
+/**
+ * The agent ended together with others and is down for good: the decision for all brings it back, whatever its budget.
+ */
 function bringBack(record: AgentRecord, context: Context): Intervened {
   const { handedOver } = record.ladder;
   if (handedOver === null || isSettled(handedOver) || !endedWithOthers(record)) return unchanged(record);
@@ -129,7 +133,7 @@ function wayBackOf({ illness }: Incident, { reason }: Escalation): "restart" | "
   return reason === "restarts-exhausted" || illness === "UNRESPONSIVE" ? "restart" : "recovery";
 }
 
-/** It is told before it goes, by whatever way there is, so that it can leave its work in order. */
+/** The agent is told before it is stopped, so that it can leave its work in order. */
 function handOff(before: Intervened, actor: string, context: Context): Intervened {
   const channel = chooseChannel(before.record);
   if (channel === null) return before;
@@ -143,7 +147,7 @@ const asked: Readonly<Partial<Record<AgentAnswer["kind"], EscalationReason>>> = 
   blocker: "blocker-reported",
 };
 
-/** "Going on" is heard and no more: what it does shows. Who wants to hand over, or is blocked, is somebody's matter at once. */
+/** An update only counts: what the agent does shows the rest. A hand-off or a blocker is asked about at once. */
 function hearAnswer(before: AgentRecord, answer: AgentAnswer, context: Context): Intervened {
   const { policy, doubt } = context;
   const answers = countAnswer(before, answer.kind);
@@ -164,17 +168,17 @@ function countAnswer({ ladder: { answers, nudge } }: AgentRecord, kind: AgentAns
   return { ...so, [kind]: so[kind] + 1 };
 }
 
-/** The first, second, fourth, eighth … time: who talks without end fills no disk. */
+/** The first, second, fourth, eighth … time: an agent that talks without end fills no disk. */
 const isWorthTelling = (times: number): boolean => (times & (times - 1)) === 0;
 
-/** Nobody is asked for one whose life is over, nor about what a person has in hand. */
+/** Nobody is asked about an agent whose life is over, or that a person has in hand. */
 const mayAsk = (record: AgentRecord): boolean =>
   record.work.activity.kind !== "FINISHED" &&
   !isOver(record) &&
   record.ladder.handedOver === null &&
   isWaiting(record.ladder.incident);
 
-/** Nobody is asked twice about the same, nor about an agent that is on its way out. */
+/** Nobody is asked twice about the same, nor about an agent that is being stopped. */
 const isWaiting = (incident: Incident | null): boolean =>
   incident === null ||
   incident.stage.kind === "open" ||
@@ -194,14 +198,14 @@ function ask(before: Intervened, reason: EscalationReason, context: Context): In
 const openQuestion = (record: AgentRecord, context: Context): Intervened =>
   openIncident(record, illnessOf(record, context) ?? "DEGRADED", causeOf(record), context);
 
-/** Who is done can be helped by nobody's answer. */
+/** An answer cannot help an agent that is done. */
 function orderEscalation(record: AgentRecord, context: Context): Intervened {
   const isDone = record.work.activity.kind === "FINISHED";
   if (isDone || openEscalation(record) !== null || !isWaiting(record.ladder.incident)) return unchanged(record);
   return ask(unchanged(record), "ordered", context);
 }
 
-/** A person's own nudge goes out whatever the agent's health is; a freeze stops it like everything else. */
+/** A person's nudge goes out whatever the agent's health; only a freeze stops it. */
 function orderNudge(
   record: AgentRecord,
   { actor, text }: Extract<Signal, { kind: "nudge-ordered" }>,
@@ -214,7 +218,7 @@ function orderNudge(
   return queueNudge(record, { channel, attempt: 0, cause: nudgedFor(record), actor, wording }, context);
 }
 
-/** Only where there is a way to it, and only if its policy lets us nudge. */
+/** Tells the agent, where there is a channel and its policy allows nudges. */
 function tell(record: AgentRecord, wording: Wording, context: Context): Intervened {
   const { policy, doubt } = context;
   const channel = chooseChannel(record);
@@ -222,7 +226,7 @@ function tell(record: AgentRecord, wording: Wording, context: Context): Interven
   return queueNudge(record, { channel, attempt: 0, cause: null, actor: "rouse", wording }, context);
 }
 
-/** Whoever goes on with it would do the work of somebody else; who works on something else by now need not hear of it. */
+/** The agent would do somebody else's work. One that works on another task need not hear of it. */
 function tellTaken(record: AgentRecord, signal: Extract<Signal, { kind: "task-taken" }>, context: Context): Intervened {
   const { now } = context;
   const { id: taskId } = record.task;
@@ -231,7 +235,7 @@ function tellTaken(record: AgentRecord, signal: Extract<Signal, { kind: "task-ta
   const { terminal } = record.seen;
   if (taskId !== signal.taskId || activity.kind === "FINISHED") return unchanged(record);
   if (!isOver(record)) return tell(record, takenWording(signal), context);
-  // What was started for this task alone is not brought back for it any more.
+  // An agent that was started for this task alone is not brought back for it.
   if (incident === null || terminal?.startedFor !== taskId || isStartingAgain(record)) return unchanged(record);
   return closeIncident(record, incident, "recovered", "handed-off", now);
 }

@@ -42,7 +42,7 @@ export function openIncident(record: AgentRecord, illness: Illness, cause: Healt
   };
 }
 
-/** It is worse than it was: the same incident, from the first rung of the graver ladder. */
+/** The agent became worse: the same incident, from the first rung of the graver ladder. */
 export function turnIncident(
   record: AgentRecord,
   incident: Incident,
@@ -58,7 +58,7 @@ export function turnIncident(
   };
 }
 
-/** Never in silence: every incident ends in a fact, and what goes to a person stays an alert until they act or it is over. */
+/** Every incident ends in an event. A hand-over stays an alert until a person acts or it is over. */
 export function closeIncident(
   before: AgentRecord,
   incident: Incident,
@@ -89,18 +89,18 @@ export function closeIncident(
   return isElsewhere ? join(told, passOn(before, record, incident, because, now)) : told;
 }
 
-/** Of one that is well again, what it was told is still to be heard: it may have done so before it said that it had read it. */
+/** A delivered nudge to an agent that is well again stays open: the agent may still confirm it. */
 const isNeededNoMore = (nudge: AgentRecord["ladder"]["nudge"], ending: IncidentEnding): boolean =>
   nudge !== null && isReminder(nudge) && (ending !== "recovered" || nudge.state === "queued");
 
-/** An order that came to nothing is no part of the next incident; what ended the process stays known. */
+/** An order that came to nothing does not belong to the next incident; the one that ended the process stays known. */
 function stopAfter(record: AgentRecord): AgentRecord["ending"]["stop"] {
   const { stop } = record.ending;
   if (stop === null || stop.cause === "ordered" || isOver(record)) return stop;
   return stop.orderedAt !== null && stop.outcome === null ? stop : null;
 }
 
-/** A person is called, unless it is their own doing or settled otherwise. */
+/** A person is called, unless the end is their own doing or settled. */
 function passOn(
   before: AgentRecord,
   record: AgentRecord,
@@ -121,7 +121,7 @@ function passOn(
 
 const isFair = (state: HealthState): boolean => state === "HEALTHY" || state === "DEGRADED";
 
-/** That the recoveries are used up was told when they were. */
+/** Used-up recoveries were told when they were used up. */
 const failedRecovery: ReadonlySet<EndingReason> = new Set<EndingReason>(["relapse", "restarts-exhausted"]);
 
 function failures(

@@ -24,11 +24,11 @@ interface NudgeOrder {
   readonly attempt: number;
   readonly cause: FindingKind | null;
   readonly actor: string;
-  /** A person's own words instead of ours. */
+  /** A person's words instead of ours. */
   readonly wording: Wording | null;
 }
 
-/** Queued and saved; whoever carries it takes it from there. */
+/** Queues a nudge; its channel takes it from there. */
 export function queueNudge(record: AgentRecord, order: NudgeOrder, { now, policy }: Context): Intervened {
   const { agentId } = record;
   const { incarnation } = record.life;
@@ -68,10 +68,10 @@ export function queueNudge(record: AgentRecord, order: NudgeOrder, { now, policy
   };
 }
 
-/** Some messages of the longest that a person may send. */
+/** A few of the longest messages that a person may send. */
 const longestText = 10_000;
 
-/** A person's own words that no beat has fetched yet: whatever is to be said next is said with them. */
+/** A person's words that no beat has fetched yet: the next nudge is joined to them. */
 const wordsWaiting = ({ ladder: { nudge } }: AgentRecord, now: MonoMs): NudgeLife | null =>
   nudge !== null &&
   nudge.template === "operator" &&
@@ -86,10 +86,10 @@ function joinWithNext(record: AgentRecord, { id, channel }: NudgeLife): Interven
   return { record, events: [{ type: "NUDGE_NOT_SENT", payload }], actions: [] };
 }
 
-/** Twice as long as a whole round of nudges takes: who falls back within it was not helped by them. */
+/** Twice as long as a whole round of nudges: an agent that falls back within it was not helped. */
 const roundsOf = ({ nudge }: Policy): DurationMs => 2 * nudge.max * nudge.interval;
 
-/** Expire first, then count: what it was nudged for lately, whether or not that incident is over. Going round is one thing, in whichever way. */
+/** How often the agent was nudged for this lately, in this incident or before. All loops count as one cause. */
 export function nudgesSpent(
   { ladder: { nudged } }: AgentRecord,
   cause: HealthReason,
@@ -103,7 +103,7 @@ function spendNudge(record: AgentRecord, cause: HealthReason, { now, policy }: C
   return [...record.ladder.nudged.filter(({ at }) => at > now - roundsOf(policy)), { cause, at: now }];
 }
 
-/** What came back of it: the hands' answer, the agent's own word, what it did since, or nothing for too long. */
+/** What came of a nudge: its delivery, the agent's word, what it did since, or nothing for too long. */
 export function followNudge(record: AgentRecord, signal: Signal, context: Context): Intervened {
   const { now } = context;
   const { nudge } = record.ladder;
@@ -124,7 +124,7 @@ export function followNudge(record: AgentRecord, signal: Signal, context: Contex
 const isSettled = ({ state }: NudgeLife): boolean =>
   state === "acted" || state === "unconfirmed" || state === "not-sent";
 
-/** It was on its way when nobody waited for it any more: by which way it came after all. */
+/** The channel of a nudge that was delivered after nobody waited for it any more. */
 function givenLate({ id, state, sent }: NudgeLife, signal: Signal): NudgeChannel | null {
   if (state !== "unconfirmed" || sent !== null) return null;
   if (signal.kind !== "action-outcome" || signal.key !== id || signal.outcome === "delivered") return null;
@@ -132,7 +132,7 @@ function givenLate({ id, state, sent }: NudgeLife, signal: Signal): NudgeChannel
   return outcome.kind === "nudge" && outcome.delivery.kind === "sent" ? outcome.delivery.channel : null;
 }
 
-/** Nothing is expected of it, but the agent has it: one more that did not keep it from falling back. */
+/** The agent has the nudge after all: one more that did not keep it from falling back. */
 function tellLate(record: AgentRecord, nudge: NudgeLife, context: Context): Intervened {
   const { now } = context;
   const { id, attempt, channel, text, cause, actor } = nudge;
@@ -150,7 +150,7 @@ function tellLate(record: AgentRecord, nudge: NudgeLife, context: Context): Inte
 
 function noteDelivery(record: AgentRecord, nudge: NudgeLife, delivery: NudgeDelivery, context: Context): Intervened {
   if (nudge.state !== "queued") return unchanged(record);
-  // Its holder takes the best way there is at that moment, which may be another than the one that was told last.
+  // The holder takes the best channel of that moment, which may differ from the chosen one.
   if (delivery.kind === "sent") return noteSent(record, { ...nudge, channel: delivery.channel }, context);
   const { agentId } = record;
   const { id, channel } = nudge;
@@ -162,14 +162,14 @@ function noteDelivery(record: AgentRecord, nudge: NudgeLife, delivery: NudgeDeli
   };
 }
 
-/** Only what belongs to the incident counts for it: people and other matters put words to an agent, too. */
+/** Only our own reminders count for the incident: people send nudges, too. */
 const isForIncident = ({ ladder: { incident } }: AgentRecord, nudge: NudgeLife): boolean =>
   incident !== null && incident.stage.kind === "nudged" && nudge.actor === "rouse" && isReminder(nudge);
 
 function countSent(record: AgentRecord, nudge: NudgeLife, context: Context): AgentRecord {
   const { incident } = record.ladder;
   const { cause, actor } = nudge;
-  // It was on its way when its incident ended: one more that did not keep the agent from falling back.
+  // The nudge was on its way when its incident ended: one more that did not help.
   if (incident === null && actor === "rouse" && cause !== null && isReminder(nudge))
     return withLadder(record, { nudged: spendNudge(record, cause, context) });
   if (incident === null || !isForIncident(record, nudge)) return record;
@@ -189,12 +189,12 @@ export function noteSent(before: AgentRecord, nudge: NudgeLife, context: Context
   const { agentId } = record;
   const { id, attempt, channel, text, cause } = nudge;
   const sent = markSent(record, now);
-  // However long it took to be given: the time to answer counts from here.
+  // The time to answer counts from the delivery.
   const told: AgentRecord = withLadder(record, {
     nudge: { ...nudge, state: "sent", sent, expiresAt: now + policy.nudge.interval },
   });
   return {
-    // Who is told to stop is not asked to do better: what was found of it stands.
+    // An agent that is told to stop is not asked to do better: its findings stand.
     record: tellsToStop(nudge) ? told : clearEvidence(told, { cause, sent }),
     events: [{ type: "NUDGE_SENT", payload: { agentId, nudge: id, attempt, channel, message: text } }],
     actions: [],
@@ -203,10 +203,10 @@ export function noteSent(before: AgentRecord, nudge: NudgeLife, context: Context
 
 const tellsToStop = ({ template }: NudgeLife): boolean => template === "hand-off" || template === "task-taken";
 
-/** Of these there is no more need when the incident they were for is over. */
+/** Reminders that are not needed once their incident is over. */
 export const isReminder = ({ template }: NudgeLife): boolean => template === "reminder" || template === "loop";
 
-/** From here on the evidence is collected anew: the next step needs some that came after the nudge. */
+/** Evidence is collected anew from here: the next rung needs some that came after the nudge. */
 function clearEvidence(record: AgentRecord, reached: Reached): AgentRecord {
   const { terminal, steps } = record.seen;
   return {
@@ -223,7 +223,7 @@ function clearEvidence(record: AgentRecord, reached: Reached): AgentRecord {
 
 export type Evidence = { readonly state: "seen" | "acted"; readonly by: string; readonly receipt?: boolean };
 
-/** Only the agent's side counts: it answers the nudge, shows that it has it, or after that does something it had not done before. */
+/** Only the agent's side counts: it answers, shows that it has the nudge, or does something new afterwards. */
 function evidenceOf(record: AgentRecord, nudge: NudgeLife, signal: Signal): Evidence | null {
   if (nudge.sent === null) return null;
   const answer =
@@ -249,21 +249,21 @@ const isReceipt = (sight: Sight, nudge: string): sight is Receipt =>
   sight.kind === "nudge-read" && sight.nudge === nudge;
 
 /**
- * What it writes while it ends is nothing it does; and of one whose screen alone shows that it was told, what it draws afterwards is no work: it takes a
- * step to tell.
+ * Output while it ends is no action. Where only the screen confirmed the nudge, later output is no action either: it
+ * takes a step.
  */
 function hasActed(record: AgentRecord, nudge: NudgeLife): boolean {
   const { terminal } = record.seen;
   const { stop } = record.ending;
   if ((terminal !== null && terminal.exit !== null) || (stop !== null && stop.orderedAt !== null)) return false;
-  // With an acknowledgement it has the words at once, and tells so with its next beat: what it does between the two it does with them.
+  // An acknowledgement delivers at once and the next beat confirms it, so work in between counts.
   const sent = nudge.channel === "acknowledgement" ? nudge.sent : (nudge.seen ?? nudge.sent);
   if (sent === null) return false;
   const knownByScreen = nudge.channel === "terminal" && !nudge.receipt;
   return knownByScreen ? hasNewStep(record, sent.at) : movedSince(record, { cause: nudge.cause, sent });
 }
 
-/** Who shows that it has it may have acted on it already: that is known at once, and not at the next look. */
+/** An agent that confirms the nudge may have acted already: then both are told at once. */
 function advanceFar(record: AgentRecord, nudge: NudgeLife, evidence: Evidence, now: MonoMs): Intervened {
   const first = advance(record, nudge, evidence, now);
   const seen = first.record.ladder.nudge;
@@ -291,7 +291,7 @@ const markSent = ({ beats, work, seen: { terminal } }: AgentRecord, now: MonoMs)
   lost: beats.lost,
 });
 
-/** Nobody waits for it any more: without a word from the agent's side it stays unconfirmed. */
+/** Nobody waits for it any more: without a sign from the agent it stays unconfirmed. */
 function concludeNudge(record: AgentRecord, now: MonoMs): Intervened {
   const { agentId } = record;
   const { nudge } = record.ladder;
@@ -310,7 +310,7 @@ function concludeNudge(record: AgentRecord, now: MonoMs): Intervened {
   };
 }
 
-/** There is no more need of it. Whether its holder has given it by now, the holder is about to say: until then nothing is told of it. */
+/** The nudge is not needed any more. Its holder is asked to drop it and will say whether it was delivered. */
 export function dropNudge(record: AgentRecord, now: MonoMs): Intervened {
   const { nudge } = record.ladder;
   if (nudge?.withdrawn === true) return unchanged(record);
@@ -323,7 +323,7 @@ export function dropNudge(record: AgentRecord, now: MonoMs): Intervened {
   };
 }
 
-/** A hook may be long in coming: what waits for it would reach one that is well by then. */
+/** A hook may take long to come, and its nudge would then reach a healthy agent. */
 function withdrawNudge(
   { agentId, life: { incarnation } }: AgentRecord,
   nudge: NudgeLife,
@@ -341,17 +341,17 @@ function withdrawNudge(
   return [{ kind: "withdraw-nudge", key: `${id}/over`, agentId, incarnation, nudge: id }];
 }
 
-/** Of one whose screen is all that is seen of it, nobody can tell what it reads. */
+/** Where the screen is the only eye, nobody can tell what the agent reads. */
 function whyUnconfirmed({ seen: { terminal }, ladder: { nudge } }: AgentRecord): "only-screen" | "no-sign" {
   const sees = terminal?.eyes.some(({ eye, sees }) => sees && eye !== "screen") ?? false;
   return nudge?.channel === "terminal" && !sees ? "only-screen" : "no-sign";
 }
 
-/** A life that ended took the nudge with it: nobody will see it any more. */
+/** An ended life took its nudge with it. */
 export function noticeLostNudge(before: AgentRecord, after: AgentRecord, now: MonoMs): readonly RouseEvent[] {
   return after.life.incarnation === before.life.incarnation ? [] : concludeNudge(before, now).events;
 }
 
-/** When nobody waits for an open nudge any more. */
+/** When an open nudge expires. */
 export const nudgeExpires = ({ ladder: { nudge } }: AgentRecord): MonoMs | null =>
   nudge !== null && (nudge.state === "queued" || nudge.state === "sent") ? nudge.expiresAt : null;

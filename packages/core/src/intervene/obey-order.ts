@@ -11,17 +11,17 @@ import { type Intervened, unchanged } from "./alert-life.ts";
 import { closeIncident, openIncident } from "./incident-life.ts";
 import { orderStop, refuseStop, type StopOrder, saveWork, withdrawStop } from "./stop-life.ts";
 
-/** A person's word: it needs no evidence and no budget, but no freeze either, and their agent's work is saved first like any other's. */
+/** A person's order needs no evidence and no budget, but no freeze either; the work is saved first like any other's. */
 export function obeyOrder(record: AgentRecord, signal: Signal, context: Context): Intervened {
   if (record.seen.terminal === null) return unchanged(record);
   if (signal.kind === "ordered") return takeOrder(record, signal, context);
   return isForbiddenToStay(record, context) ? saveWork(record, leftoversOrder(record), context) : goOn(record, context);
 }
 
-/** Children of an agent that has just ended are given this long to notice. */
+/** So long the children of an agent that has just ended get to notice. */
 const leftoverGrace = seconds(10);
 
-/** The owner's own rule (`on_leftovers: end`) is an order given beforehand: once for each life. */
+/** The owner's rule `on_leftovers: end` is an order given in advance, once for each life. */
 function isForbiddenToStay(record: AgentRecord, { now, policy, doubt }: Context): boolean {
   const since = record.seen.terminal?.leftovers?.since ?? null;
   if (since === null || record.ending.stop !== null || doubt.frozen) return false;
@@ -40,10 +40,10 @@ function takeOrder(record: AgentRecord, order: OrderSignal, context: Context): I
   const { doubt } = context;
   const thenRestart = order.order === "restart";
   const isDown = record.seen.terminal?.exit != null && !hasLeftovers(record);
-  // To let it lie does nothing to anybody.
+  // A stop of an agent that is down harms nobody, so a freeze does not forbid it.
   if (isDown && !thenRestart && isComingBack(record)) return cancelRestart(record, order, context);
   if (doubt.frozen) return refuseStop(record, "frozen", "ordered");
-  // Nothing is left to stop, but to start it again there need be nothing.
+  // Nothing is left to stop. A restart needs nothing to stop.
   if (isDown) return thenRestart ? unchanged(record) : refuseStop(record, "already-over", "ordered");
   const { key, actor, force } = order;
   const { stop } = record.ending;
@@ -52,11 +52,11 @@ function takeOrder(record: AgentRecord, order: OrderSignal, context: Context): I
   return saveWork(record, { key, cause: "ordered", actor, thenRestart, force }, context);
 }
 
-/** It is down, and we would start it again. One that is being started is neither: it is stopped once it is there. */
+/** The agent is down and we would start it again. One that is being started is stopped once it is there. */
 export const isComingBack = (record: AgentRecord): boolean =>
   !isStartingAgain(record) && (record.ladder.incident !== null || endedAtLimit(record) || isBetweenRuns(record));
 
-/** Who wants it ended while it is between two lives wants no next one. */
+/** A stop between two lives cancels the next one. */
 function cancelRestart(record: AgentRecord, order: OrderSignal, context: Context): Intervened {
   const { now } = context;
   const { agentId, health } = record;
@@ -96,7 +96,7 @@ function cancelRestart(record: AgentRecord, order: OrderSignal, context: Context
   };
 }
 
-/** It is being stopped already: nothing is done twice, but from here on it is theirs, and theirs is the last word on what follows. */
+/** The stop is under way already. From here on it is the person's, who also decides what follows. */
 function adopt(record: AgentRecord, stop: StopLife, actor: string, thenRestart: boolean): Intervened {
   const { agentId } = record;
   const { incarnation } = record.life;
@@ -109,7 +109,7 @@ function adopt(record: AgentRecord, stop: StopLife, actor: string, thenRestart: 
   };
 }
 
-/** The work is saved, or is not: the order follows, unless a freeze came between or what cannot be saved must be. */
+/** The work is saved, or not: the order follows, unless a freeze came or the work must be saved. */
 function goOn(record: AgentRecord, context: Context): Intervened {
   const { policy, doubt } = context;
   const { stop } = record.ending;
@@ -118,6 +118,6 @@ function goOn(record: AgentRecord, context: Context): Intervened {
   if (doubt.frozen) return withdrawStop(record, "frozen");
   const mustSave = !stop.force && !policy.saving.acceptFailure;
   if (stop.saved.kind === "not-saved" && mustSave) return withdrawStop(record, "work-not-saved");
-  // One that ended by itself meanwhile is stopped all the same, for whatever it left behind.
+  // An agent that ended by itself meanwhile is still stopped, for what it left behind.
   return orderStop(record, stop, context);
 }

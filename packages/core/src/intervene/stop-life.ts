@@ -25,7 +25,7 @@ export interface StopOrder {
   readonly force: boolean;
 }
 
-/** First the work is saved: the order itself follows when that is answered, if everything still holds. */
+/** Saves the work first. The order follows after that, if everything still holds. */
 export function saveWork(record: AgentRecord, order: StopOrder, { now, policy }: Context): Intervened {
   const { agentId } = record;
   const { incarnation } = record.life;
@@ -38,7 +38,7 @@ export function saveWork(record: AgentRecord, order: StopOrder, { now, policy }:
   };
 }
 
-/** Written down, and then done by whoever holds the agent. */
+/** Orders the holder to stop the agent. */
 export function orderStop(record: AgentRecord, stop: StopLife, context: Context): Intervened {
   const { now, policy } = context;
   const { agentId } = record;
@@ -62,17 +62,17 @@ export function orderStop(record: AgentRecord, stop: StopLife, context: Context)
   };
 }
 
-/** Longer than a busy machine takes to write an order down and hand it over; shorter than an agent takes to be another. */
+/** Longer than a busy machine takes to save and deliver an order; shorter than an agent takes to change. */
 const ordersLast: DurationMs = seconds(10);
 
-/** What was true when it was decided has to be true when it is done: whoever holds the agent may have stood still in between. */
+/** What was true at the decision must be true at the stop: the holder may have been paused in between. */
 function validity(record: AgentRecord, cause: StopCause, { now, policy }: Context) {
   if (cause === "ordered") return { spends: false };
   const isSilent = cause !== "decided" && restsOnSilence(record, policy);
   return { spends: true, notAfter: now + ordersLast, ...(isSilent ? { silentAt: now } : {}) };
 }
 
-/** The matter is over while an order of ours is out, or nobody knows where it is. What its holder has begun cannot be taken back. */
+/** The matter is over while our order is out. A stop that the holder has begun cannot be taken back. */
 export function recallStop(record: AgentRecord): Intervened {
   const { agentId } = record;
   const { incarnation } = record.life;
@@ -86,7 +86,7 @@ export function recallStop(record: AgentRecord): Intervened {
   };
 }
 
-/** What changed while the work was being saved changes the decision. */
+/** Something changed while the work was being saved. */
 export function withdrawStop(record: AgentRecord, because: StopRefusal): Intervened {
   const cause = record.ending.stop?.cause ?? "ordered";
   return {
@@ -104,7 +104,7 @@ export function refuseStop(record: AgentRecord, because: StopRefusal, cause: Sto
   };
 }
 
-/** It should be stopped, and what keeps it from being stopped does not end: whoever runs Rouse has to look. */
+/** The agent should be stopped and the gate does not open: a person has to look. */
 export function tellShutGate(
   record: AgentRecord,
   { illness, cause }: Pick<Incident, "illness" | "cause">,
@@ -124,7 +124,7 @@ const evidenceFor = (record: AgentRecord, cause: StopCause, context: Context): s
   ...record.health.findings.filter(({ level }) => level !== "note").map(({ text }) => text),
 ];
 
-/** The hands' answers: whether the work is safe, and how the stop went. Survivors are never called done. */
+/** The outcomes: whether the work is saved, and how the stop went. Survivors never count as stopped. */
 export function followStop(record: AgentRecord, signal: Signal): Intervened {
   const { stop } = record.ending;
   if (stop === null || signal.kind !== "action-outcome" || signal.outcome === "delivered") return unchanged(record);
@@ -135,7 +135,7 @@ export function followStop(record: AgentRecord, signal: Signal): Intervened {
     return { ...decideAnew(record, stop), actions: recallStop(record).actions };
   if (signal.key !== stop.key || outcome.kind !== "stop" || stop.outcome !== null) return unchanged(record);
   if (outcome.stop.kind === "refused" && outcome.stop.because === "attached") return giveWay(record, stop);
-  // A person's order has no such conditions: whoever refuses it has refused it.
+  // A person's order has no such conditions.
   if (outcome.stop.kind === "refused" && stop.cause !== "ordered" && overtaken.has(outcome.stop.because))
     return tellOvertaken(record, stop);
   return {
@@ -147,21 +147,21 @@ export function followStop(record: AgentRecord, signal: Signal): Intervened {
 
 const overtaken: ReadonlySet<OrderRefusal> = new Set<OrderRefusal>(["too-late", "moved-since"]);
 
-/** What it was decided on is over or unknown by now: said, and asked anew. */
+/** The reason for the stop is over or unknown by now: it is decided anew. */
 function tellOvertaken(record: AgentRecord, stop: StopLife): Intervened {
   const payload = { agentId: record.agentId, because: "overtaken", cause: stop.cause } as const;
   return { ...decideAnew(record, stop), events: [{ type: "TERMINATION_REFUSED", payload }] };
 }
 
-/** Its holder sees somebody at the terminal whom we had not heard of. Whoever took our stop over wants it all the same: it goes out as theirs. */
+/** The holder sees a person at the terminal. A person's own order goes out once more; ours is withdrawn. */
 function giveWay(record: AgentRecord, stop: StopLife): Intervened {
   return stop.cause === "ordered" ? decideAnew(record, stop) : withdrawStop(record, "attached");
 }
 
-/** After a crash, or when the holder could not be reached, time has passed: everything is asked again before anybody is stopped. */
+/** After a crash, or without contact to the holder, time has passed: everything is decided anew before a stop. */
 function decideAnew(record: AgentRecord, stop: StopLife): Intervened {
   const { incident } = record.ladder;
-  // A person took it over meanwhile: theirs is no decision of ours, it goes out once more.
+  // A person took the order over, so it goes out once more.
   if (stop.cause === "ordered")
     return unchanged(withEnding(record, { stop: { ...stop, key: `${stop.key}/again`, orderedAt: null } }));
   const stage = incident?.stage;
@@ -174,7 +174,7 @@ function decideAnew(record: AgentRecord, stop: StopLife): Intervened {
   });
 }
 
-/** It ended by our stop although the answer never came: the fact is the same. */
+/** The agent ended by our stop although the answer never came. */
 export function concludeStop(record: AgentRecord): Intervened {
   const { incident } = record.ladder;
   const { stop } = record.ending;
@@ -192,7 +192,7 @@ export function concludeStop(record: AgentRecord): Intervened {
   };
 }
 
-/** The same for a person's order: whoever was asked again after a crash found nobody left, and knew no longer that it was by this order. */
+/** The same for a person's order: after a crash the holder found the agent ended and no longer knew by which order. */
 export function concludeOrder(record: AgentRecord): Intervened {
   const { stop } = record.ending;
   const { terminal } = record.seen;

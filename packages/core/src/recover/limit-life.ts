@@ -21,13 +21,15 @@ import { type AgentRecord, isOver, withSeen } from "../record.ts";
 import type { Limit, TerminalFacts } from "../terminal-facts.ts";
 import { aMoment, reviveAfterLimit } from "./restart-life.ts";
 
-/** What follows when a limit is over: started again where the process ended, told or asked about where it stands at its prompt, else nothing. */
+/**
+ * What follows a limit: an ended agent is started again, one at its prompt is nudged or a person told, else nothing.
+ */
 export function followLimit(record: AgentRecord, context: Context): Intervened {
   const { now, policy } = context;
   const { limit } = record.seen;
   if (!policy.enabled || limit === null || record.work.activity.kind === "FINISHED") return unchanged(record);
   if (isOver(record)) return now < (heldByLimit(record) ?? now) ? unchanged(record) : startAgain(record, context);
-  // A person has it in hand while it lives; whose process ends after all is started again.
+  // A person has the living agent in hand; if its process ends after all, it is started again.
   if (limit.told) return unchanged(record);
   if (isUnheard(record, limit)) return tellPerson(record, limit, context);
   const due = goesOnUntil(record);
@@ -47,7 +49,7 @@ export function limitDue(record: AgentRecord, { now, policy }: Context): MonoMs 
 
 function startAgain(record: AgentRecord, { now, policy, doubt }: Context): Intervened {
   const { limit } = record.seen;
-  // Of one that is being started again none stands.
+  // An agent that is being started again has no standing limit.
   if (!isStanding(limit) || !endedAtLimit(record) || doubt.frozen) return unchanged(record);
   if (policy.mode !== "act" || policy.limitResume.afterExit !== "auto") return unchanged(record);
   return reviveAfterLimit(record, limit, now);
@@ -69,7 +71,7 @@ function resume(record: AgentRecord, limit: Limit, context: Context): Intervened
   return andTell(queueNudge(resumed, order, context), limitResumed(record.agentId, limit, "nudged", now));
 }
 
-/** A question that stood there all the while still stands; the time to say that it is done counts from here. */
+/** A question that stood during the limit still stands; the time until the completion marker counts from here. */
 function over(record: AgentRecord, limit: Limit, context: Context): Intervened {
   const { now } = context;
   const { terminal } = record.seen;
@@ -84,26 +86,29 @@ function over(record: AgentRecord, limit: Limit, context: Context): Intervened {
   };
 }
 
-/** Its turn is over or it is at its prompt; of a quota that is used up, programs make an end of the turn. One that is put off tries again by itself. */
+/**
+ * The turn is over or the agent is at its prompt; a used-up quota ends the turn, too. A rate limit is retried by the
+ * program.
+ */
 function standsStill({ seen: { terminal } }: AgentRecord, { what }: Limit): boolean {
   const asks = terminal?.asks?.what;
   return asks === "prompt" || asks === "draft" || (terminal?.turnEndedAt ?? null) !== null || what === "usage";
 }
 
-/** It was told to go on, and that did not reach it. Whoever writes after it goes on, whether or not it was because of that. */
+/** The nudge to go on did not reach the agent. One that writes after it goes on, for whatever reason. */
 function isUnheard(record: AgentRecord, { since }: Limit): boolean {
   const { nudge } = record.ladder;
   if (nudge?.template !== "limit-over" || nudge.queuedAt < since) return false;
   return nudge.state === "not-sent" || (nudge.state === "unconfirmed" && newestFact(record) <= nudge.queuedAt);
 }
 
-/** From here on it waits for a person like one that asks. */
+/** From here on the agent waits for a person, like one that asks. */
 function tellPerson(record: AgentRecord, limit: Limit, context: Context): Intervened {
   const { now } = context;
   const { agentId } = record;
   const { terminal } = record.seen;
   if (terminal === null) return unchanged(record);
-  // That it stands at its prompt is still true when somebody has drawn the screen anew.
+  // The agent stands at its prompt, however often its screen is drawn anew.
   const what = terminal.asks?.what ?? "limit";
   const asking: TerminalFacts = { ...terminal, asks: { what, since: now }, wait: "input", turnEndedAt: null };
   const told = withSeen(record, { limit: { ...limit, told: true } });
@@ -118,7 +123,7 @@ function waitForPerson(record: AgentRecord, terminal: TerminalFacts, since: Mono
   const { now } = context;
   const activity = { kind: "WAITING", since, for: "input", until: null } as const;
   const clock = turnClock(record.work.clock, activity, record.life.bornAt, context);
-  // It waits for its provider no more; what else follows from that is looked at in a moment.
+  // The agent no longer waits for its provider; the rest is looked at in a moment.
   const findings = record.health.findings.filter(({ kind }) => kind !== "rate-limited");
   return {
     ...record,

@@ -20,10 +20,10 @@ import { isBetweenRuns, recentRestarts, restartsAllowed } from "../restart-rule.
 import { type Signal, tellRaised } from "../signal.ts";
 import type { Limit } from "../terminal-facts.ts";
 
-/** Attempts older than any window, of tasks long done, need not be remembered. */
+/** Older attempts than these are of tasks long done. */
 const mostRemembered = 20;
 
-/** An order to start it again: decided and saved, done by the hands; the new life itself is told by its holder. */
+/** Orders a start. The holder of the new life tells of it. */
 export function revive(record: AgentRecord, by: "restart" | "recovery", attempt: number, context: Context): Intervened {
   const { now } = context;
   const isRestart = by === "restart";
@@ -48,7 +48,7 @@ function start(record: AgentRecord, key: string, because: RestartCause, attempt:
   const { id: taskId } = record.task;
   const reason = reasonOf(record, because);
   const events: RouseEvent[] = [{ type: "RESTART_ORDERED", payload: { agentId, incarnation, key, because, attempt } }];
-  // Who has finished goes on with nothing.
+  // A finished agent goes on with nothing.
   const isFresh = because === "kept-running";
   const fromCheckpoint = record.task.checkpoint;
   if (!isFresh)
@@ -61,7 +61,7 @@ function start(record: AgentRecord, key: string, because: RestartCause, attempt:
         ...record.ending,
         restart: {
           ...{ key, because, attempt, awaitedSince: now, problem: null },
-          // Where its end has become a matter by then, it is one until its next life is there.
+          // An end that was a matter already stays one until the next life is there.
           ...(endedAtLimit(record) && record.health.state === "HEALTHY" ? { outOfLimit: true } : {}),
         },
       },
@@ -77,24 +77,24 @@ function start(record: AgentRecord, key: string, because: RestartCause, attempt:
   };
 }
 
-/** Counts one more start, and names it. */
+/** Counts one more start and makes its key. */
 function countStart(record: AgentRecord, by: string): { readonly counted: AgentRecord; readonly key: string } {
   const counts = { ...record.ladder.counts, starts: record.ladder.counts.starts + 1 };
   const key = `${record.agentId}/${record.life.incarnation}/${by}/${counts.starts}`;
   return { counted: withLadder(record, { counts }), key };
 }
 
-/** Whoever is started again tries whether its limit is over. */
+/** A start tries whether the limit is over. */
 const resumed = (limit: Limit | null, now: MonoMs): Limit | null =>
   isStanding(limit) ? { ...limit, resumedAt: now } : limit;
 
-/** Its limit is over: it goes on with its conversation. That is no crash, so no budget of crashes is charged. */
+/** The limit is over and the agent goes on with its conversation. That is no crash, so no budget is charged. */
 export function reviveAfterLimit(record: AgentRecord, limit: Limit, now: MonoMs): Intervened {
   const { counted, key } = countStart(record, "limit");
   return start(counted, key, "limit-over", limit.attempts + 1, now);
 }
 
-/** Its owner wants it to run always, and its last run went well. No budget of failures is charged, unless starting it is what fails. */
+/** The owner wants the agent to run always and its last run went well. No budget is charged, unless starting fails. */
 function reviveAfterRun(record: AgentRecord, context: Context): Intervened {
   const { now } = context;
   const { counted, key } = countStart(record, "always");
@@ -119,21 +119,21 @@ function reasonOf(
 }
 
 /**
- * A person's order to start it again. One that was to be stopped first waits for the answer; beside survivors nothing is started. Whoever says so has
- * looked at it, so the attempts before no longer count.
+ * A person's order to start the agent. An agent to be stopped first waits for that; beside survivors nothing is
+ * started. The person has looked at it, so earlier attempts no longer count.
  */
 export function obeyRestart(record: AgentRecord, signal: Signal, { now, doubt }: Context): Intervened {
   if (record.seen.terminal === null || record.seen.terminal.exit === null || doubt.frozen || isStartingAgain(record))
     return unchanged(record);
   const key = orderKey(record, signal);
   if (key === null) return unchanged(record);
-  // Their order is used up with this: whatever comes of it, it is not tried again with every report.
+  // The order is used up with this, whatever comes of it: it is not tried again with every report.
   const stop = record.ending.stop === null ? null : { ...record.ending.stop, thenRestart: false };
   const recovery = { ...record.recovery, attempts: [], restarts: [] };
   return start({ ...withEnding(record, { stop }), recovery }, `${key}/restart`, "ordered", 0, now);
 }
 
-/** Each order has a key of its own, so that a second one after a failure is not taken for the first, and the first that comes again is. */
+/** Each order has its own key, so that a second order counts and a repeated one does not. */
 function orderKey({ ending: { stop, restart } }: AgentRecord, signal: Signal): string | null {
   if (signal.kind === "ordered") {
     const isKnown = stop?.key === signal.key || restart?.key === `${signal.key}/restart`;
@@ -143,7 +143,7 @@ function orderKey({ ending: { stop, restart } }: AgentRecord, signal: Signal): s
   return stop.outcome?.kind === "stopped" || stop.outcome?.kind === "already-over" ? stop.key : null;
 }
 
-/** What the hands say of it: it could not be started, or what the new life was given to go on with. */
+/** The outcome of a start: it failed, or what the new life was given to go on with. */
 export function followRestart(record: AgentRecord, signal: Signal, context: Context): Intervened {
   if (signal.kind !== "action-outcome" || signal.outcome === "delivered") return unchanged(record);
   const { outcome } = signal;
@@ -153,10 +153,10 @@ export function followRestart(record: AgentRecord, signal: Signal, context: Cont
   return outcome.kind === "not-restarted" ? failRestart(record, outcome.problem) : unchanged(record);
 }
 
-/** As soon as anybody may look again. */
+/** The soonest next look. */
 export const aMoment: DurationMs = 250;
 
-/** The order is taken back, which is no failure: its agent waits on, as if it had run into the limit once more. */
+/** The order is taken back, which is no failure: the agent waits as if it had met the limit once more. */
 function putOff(record: AgentRecord, resetsInMs: DurationMs | null, { now, policy }: Context): Intervened {
   const { agentId } = record;
   const { restart } = record.ending;
@@ -167,7 +167,7 @@ function putOff(record: AgentRecord, resetsInMs: DurationMs | null, { now, polic
   const told = limitReached(agentId, stands, resetsInMs);
   const resetsInSeconds = resetsInMs === null ? null : Math.round(resetsInMs / 1000);
   return {
-    // Once too often, and it is a person's matter: what is found about it is looked at anew.
+    // After too many attempts a person is needed, so the findings are looked at anew.
     record: {
       ...record,
       seen: { ...record.seen, limit: stands },
@@ -192,7 +192,7 @@ function failRestart(record: AgentRecord, problem: string): Intervened {
   };
 }
 
-/** The answer may come before the new life is known, or after. */
+/** The outcome may come before or after the new life is known. */
 function noteContext(record: AgentRecord, life: number, context: RecoveryContext | null): Intervened {
   if (context === null || life < record.life.incarnation || record.recovery.recovered?.life === life)
     return unchanged(record);
@@ -204,14 +204,14 @@ function noteContext(record: AgentRecord, life: number, context: RecoveryContext
   return lost.startsOver && lost.checkpoints > 0 ? tellOfLoss(told, life, taskId, lost.checkpoints) : told;
 }
 
-/** All of its work is lost: somebody should look why. */
+/** All work is lost: a person should look why. */
 function tellOfLoss(before: Intervened, life: number, taskId: string | null, checkpoints: number): Intervened {
   const { agentId } = before.record;
   const summary = `${agentId} starts over with task ${taskId}: none of its ${checkpoints} checkpoints can be used`;
   return { record: before.record, ...tellRaised(`${agentId}/${life}/starts-over`, agentId, "critical", summary) };
 }
 
-/** The next life has begun, and we asked for it. */
+/** The life that we ordered has begun. */
 export function noticeRestart(before: AgentRecord, after: AgentRecord, now: MonoMs): RouseEvent[] {
   const asked = isStartingAgain(before) ? before.ending.restart : null;
   const events: RouseEvent[] = [];
@@ -223,7 +223,7 @@ export function noticeRestart(before: AgentRecord, after: AgentRecord, now: Mono
     const chain = causeChain(before);
     const payload = { agentId, from: before.life.incarnation, to: after.life.incarnation, because, cause, chain };
     events.push({ type: "AGENT_RESTARTED", payload });
-    // Not when it was ordered: its program may still put it off.
+    // Told now and not with the order, which the program may still have put off.
     if (because === "limit-over" && before.seen.limit !== null)
       events.push(limitResumed(agentId, before.seen.limit, "started-again", now));
   }
@@ -263,7 +263,10 @@ function causeChain({ ladder: { incident }, ending: { stop, restart }, seen: { t
   ];
 }
 
-/** Fifth stage: did it come back? An agent that was ill and is not any more is a fact of its own, with how long it took. Who ended without having finished, or by a person's hand, did not. */
+/**
+ * Fifth stage: did it come back? The end of an illness is an event, with how long it took. An agent that ended without
+ * finishing, or by a person's hand, did not come back.
+ */
 export function noticeReturn(before: AgentRecord, after: AgentRecord, now: MonoMs): RouseEvent[] {
   const { state } = after.health;
   if (!isIll(before.health.state) || (state !== "HEALTHY" && state !== "DEGRADED")) return [];
@@ -273,7 +276,7 @@ export function noticeReturn(before: AgentRecord, after: AgentRecord, now: MonoM
   return [{ type: "AGENT_RECOVERED", payload: { agentId: after.agentId, from: before.health.state, illForSeconds } }];
 }
 
-/** `--restart always`: whoever ended well is started again as well, no sooner than the cooldown allows. */
+/** `--restart always`: an agent that ended well is started again, too, after the cooldown. */
 export function keepRunning(record: AgentRecord, context: Context): Intervened {
   const { now, doubt } = context;
   const due = nextRunDue(record, context);
@@ -283,7 +286,7 @@ export function keepRunning(record: AgentRecord, context: Context): Intervened {
 
 export const mayStart = ({ mode, enabled }: Policy): boolean => mode === "act" && enabled;
 
-/** When its next run begins; `null`: not by itself. One that could not be started is tried as often as one that fails. */
+/** When the next run begins; `null`: not by itself. Failed starts are tried as often as failing agents. */
 export function nextRunDue(record: AgentRecord, context: Context): MonoMs | null {
   const { now, policy } = context;
   if (!isBetweenRuns(record) || isStartingAgain(record)) return null;
@@ -296,16 +299,16 @@ export function nextRunDue(record: AgentRecord, context: Context): MonoMs | null
 }
 
 /**
- * More than a start may take on a slow machine: a minute and some seconds until the old holder has left and the new one is ready, a second until it is
- * found. After it the order is given again, which starts nothing beside a life that is there after all.
+ * Longer than a start takes on a slow machine: over a minute until the old holder has left and the new one is ready.
+ * After it the order is given again, which starts nothing beside a living agent.
  */
 const longestBirth: DurationMs = minutes(2);
-/** A freeze or a hold that came and went between two looks would count as time we watched. */
+/** A freeze or a hold between two rarer looks would count as watched time. */
 const lookEvery: DurationMs = seconds(10);
 
 /**
- * An order of which nothing is heard ends like one that failed: tried again within the budget, then a person's matter. Only time in which it could
- * have been carried out and heard of counts.
+ * A start that nothing is heard of ends like a failed one: tried again within the budget, then a person's matter. Only
+ * time in which it could have been carried out and heard of counts.
  */
 export function awaitNewLife(record: AgentRecord, { now, doubt }: Context): Intervened {
   const { restart } = record.ending;
@@ -318,17 +321,20 @@ export function awaitNewLife(record: AgentRecord, { now, doubt }: Context): Inte
     : { ...unchanged(record), record: withEnding(record, { restart: { ...restart, awaitedSince } }) };
 }
 
-/** When to look whether it has come. */
+/** When to look for the new life. */
 export function lookForNewLife(record: AgentRecord, { now, doubt }: Context): MonoMs | null {
   if (record.ending.restart === null || !isStartingAgain(record)) return null;
   const { awaitedSince } = record.ending.restart;
   return awaitedSince === null ? now + longestBirth : earliest(now + lookEvery, dueAfter(awaitedSince, doubt));
 }
 
-/** In a freeze nothing is started, and while we doubt our own path we may not hear of it. */
+/** In a freeze nothing is started, and during a hold we may not hear of it. */
 const isBound = ({ frozen, hold }: Doubt): boolean => frozen || hold !== null;
 
-/** After a gap the order may have been given anew. The first one near its end counts, or a monitor that stumbles again and again would never come to it. */
+/**
+ * After a gap the order may have been given anew. Only the first gap near the deadline counts, or a stumbling monitor
+ * would never reach it.
+ */
 function dueAfter(awaitedSince: MonoMs, doubt: Doubt): MonoMs {
   const due = awaitedSince + longestBirth + blindSince(doubt, awaitedSince);
   const near = doubt.gaps.find(({ to }) => to > awaitedSince && to + longestBirth > due);

@@ -1,12 +1,12 @@
 import type { StepEvent } from "@rouse/contract";
 import { classOfText, cut, digestOf } from "../terminal/mask-text.ts";
 
-/** What is kept of a text where text is kept at all. */
+/** How much of a text is kept where text is kept at all. */
 const longestKept = 300;
 
 /**
- * The event without its content: digests stand for arguments and text, and what is read off a text is said by itself. Digests that were sent are
- * believed, those missing are made here, before anything is kept. One that is `null` was left out on purpose: it stays unknown.
+ * The event without its content: digests stand for arguments and text. Digests that were sent are believed and missing
+ * ones are made here, before anything is kept. A digest that is `null` was left out on purpose and stays unknown.
  */
 export function digestEvent(event: StepEvent, keepsText: boolean): StepEvent {
   const { args, text, at: _, step: __, ...rest } = event;
@@ -32,8 +32,8 @@ function withoutNulls<T extends object>(event: T): T {
 }
 
 /**
- * The call never ran: programs that run calls side by side cancel the others when one fails, and a person who is asked may say no. Both are told in the result's
- * first words; where text is not kept, whoever read it says so.
+ * The call never ran: a failing sibling cancelled it, or a person refused it. The first words of the result tell; where
+ * text is not kept, `cancelled` does.
  */
 export const isCancelled = ({ cancelled, failed, text }: StepEvent): boolean =>
   cancelled === true || (failed !== false && typeof text === "string" && saysCancelled.test(text.slice(0, 200)));
@@ -49,10 +49,10 @@ const saysCancelled = new RegExp(
   "i",
 );
 
-/** How the digests of no text at all begin: our own, and the usual MD5, SHA-1, SHA-256. */
+/** How the digests of an empty text begin: our own, MD5, SHA-1 and SHA-256. */
 const emptyDigests = [digestOf(""), "d41d8cd98f00", "da39a3ee5e6b", "e3b0c44298fc"];
 
-/** Says nothing. */
+/** Whether the message has no words. */
 export const isBlank = ({ text, text_digest: digest }: StepEvent): boolean =>
   (typeof text === "string" && text.trim() === "") ||
   (typeof digest === "string" && emptyDigests.some((empty) => digest.startsWith(empty)));

@@ -39,7 +39,7 @@ export function followStep(trail: StepTrail, event: StepEvent, at: MonoMs, own: 
   return next;
 }
 
-/** Field by field: a spread of so many fields costs more than everything else done for an event. */
+/** Written out field by field: a spread of so many fields costs more than the rest of an event. */
 function draftOf(trail: StepTrail): DraftTrail {
   return {
     events: trail.events,
@@ -88,13 +88,13 @@ function openCall(trail: DraftTrail, event: StepEvent, at: MonoMs): void {
   trail.apiErrors = null;
 }
 
-/** A result without a call (some sources record only what came back) is a step of its own. */
+/** A result without a call is a step of its own: some sources record only results. */
 function closeCall(trail: DraftTrail, event: StepEvent, at: MonoMs, failed: boolean | null, own: OwnClasses): void {
   const index = findCall(trail.open, event);
   const call = trail.open[index];
   trail.replies = noReplies;
   if (call !== undefined) trail.open = trail.open.length === 1 ? noCalls : trail.open.filter((_, i) => i !== index);
-  // A call that never ran did nothing and failed at nothing.
+  // A call that never ran is no step.
   if (isCancelled(event)) return;
   const tool = call?.tool ?? event.tool ?? "";
   const step = makeStep(trail, event, at, call, failed, classOfTool(tool, own), tool);
@@ -102,7 +102,7 @@ function closeCall(trail: DraftTrail, event: StepEvent, at: MonoMs, failed: bool
   if (isWork(step)) trail.steps = append(trail.steps, step, mostSteps);
   if (!step.novelCall && !step.novelResult) return;
   trail.tokensAtNews = trail.tokens;
-  // A new thought is words as well; it does not make the words around it new.
+  // A new thought is words as well, and does not make the words around it new.
   if (step.class !== "bookkeeping") trail.said = noReplies;
 }
 
@@ -135,7 +135,7 @@ function makeStep(
   };
 }
 
-/** Whether it is new; from now on it is not. */
+/** Whether the call is new to the run; remembers it. */
 function noteCall(trail: DraftTrail, tool: string, args: string): boolean {
   const print = fingerprint(tool, args);
   if (holds(trail.seenCalls, print)) return false;
@@ -152,7 +152,7 @@ function noteResult(trail: DraftTrail, result: string): boolean {
 
 const isWork = (step: Step): boolean => step.class !== "bookkeeping" && step.class !== "polls";
 
-/** Something else was answered since it was called, so the two ran side by side. */
+/** Another call was answered since this one began, so the two ran side by side. */
 const isSibling = ({ lastStep }: StepTrail, call: OpenCall): boolean =>
   lastStep !== null && lastStep.event > call.event;
 
@@ -164,7 +164,7 @@ function findCall(open: readonly OpenCall[], event: StepEvent): number {
   return byTool >= 0 ? byTool : 0;
 }
 
-/** Who speaks matters: a person who says something new gives the agent a new start; a harness that says the same again does not. */
+/** A person who says something new gives the agent a new start; a harness that repeats itself does not. */
 function hearMessage(trail: DraftTrail, event: StepEvent): void {
   const wordless = isBlank(event);
   const textClass = wordless ? null : (event.text_class ?? null);
@@ -186,7 +186,7 @@ function countApiError(trail: DraftTrail, at: MonoMs): void {
     apiErrors === null ? { times: 1, since: at } : { times: apiErrors.times + 1, since: apiErrors.since };
 }
 
-/** The list with one more at its end and, once it is full, the oldest gone. */
+/** Appends to a bounded list: once it is full, the oldest item goes. */
 function append<T>(list: readonly T[], item: T, most: number): readonly T[] {
   const next = list.length < most ? list.slice() : list.slice(1 - most);
   next.push(item);

@@ -7,14 +7,14 @@ export interface Change {
   readonly because: TaskReason;
   /** `rouse`, an agent, or a person. */
   readonly actor: string;
-  /** Why the claim ended, when that is not why the task changed. */
+  /** Why the claim ended, where that differs from why the task changed. */
   readonly releasedBecause?: TaskReason;
-  /** What is open was raised for this very change. */
+  /** The open alert was raised for this very change. */
   readonly keepAlert?: boolean;
   readonly facts?: Partial<Omit<TaskRecord, "taskId" | "state" | "because" | "alert" | "alertsRaised">>;
 }
 
-/** The one place where a task changes its state: who lost or got the claim, from what to what and why, and who has to be told. */
+/** The one place where a task changes its state: who lost or got the claim, why, and who has to be told. */
 export function changeTask(before: TaskRecord, change: Change, now: MonoMs): Changed {
   const { to, because, facts } = change;
   const after: TaskRecord = { ...before, ...facts, state: to, because };
@@ -43,7 +43,7 @@ function tellChange(before: TaskRecord, after: TaskRecord, change: Change): Rous
   ];
 }
 
-/** A claim that ended with the work done, or given up for good, was not taken from anybody. */
+/** A claim that ended with the task done or failed was not taken from anybody. */
 function tellRelease(before: TaskRecord, after: TaskRecord, because: TaskReason): RouseEvent[] {
   const lost = claimOf(before);
   if (lost === null || lost.number === claimOf(after)?.number || "by" in after.state) return [];
@@ -72,7 +72,7 @@ export function giveClaim(
   const change: Change = {
     to: { status, claim, stalled: null, timedOutAt: null },
     because,
-    // Only a later life of the same agent is given a task that is still held.
+    // A task that is still held is given only to a later life of the same agent.
     releasedBecause: "agent-gone",
     actor: because === "recovered" ? "rouse" : agentId,
     facts: { claims: number, updatedAt: now, reservedFor: null },
@@ -80,14 +80,14 @@ export function giveClaim(
   return changeTask(task, change, now);
 }
 
-/** Back to work with the same claim. The time it waited is not held against it. */
+/** Back to work with the same claim. The time that the task was blocked does not count. */
 export function goOn(claim: Claim, blockedSince: MonoMs, now: MonoMs): AtWork {
   const startedAt = claim.startedAt + (now - blockedSince);
   const resumed = { ...claim, startedAt, watchedFrom: now, refreshedAt: now };
   return { status: "running", claim: resumed, stalled: null, timedOutAt: null };
 }
 
-/** Takes the claim off a task that waits for a person. It goes on waiting for them. */
+/** Takes the claim off a blocked task, which stays blocked. */
 export function dropClaim(task: TaskRecord, because: TaskReason): Changed {
   const { state } = task;
   if (state.status !== "blocked" || state.claim === null) return unchanged(task);
@@ -95,7 +95,7 @@ export function dropClaim(task: TaskRecord, because: TaskReason): Changed {
   return { task: after, events: tellRelease(task, after, because), actions: [] };
 }
 
-/** A fact of work: it is under way, and whatever was said of its standing still is over. */
+/** Notes work on the task: it is running, and a stall is over. */
 export function noteWork(before: TaskRecord, note: string | null, now: MonoMs): Changed {
   const task: TaskRecord = { ...before, updatedAt: now, note: note ?? before.note };
   const { state } = task;
@@ -121,7 +121,7 @@ export function noteWork(before: TaskRecord, note: string | null, now: MonoMs): 
   }
 }
 
-/** The agent still means its claim. That is no work. */
+/** The agent confirms its claim, which is no work. */
 export function refreshClaim(task: TaskRecord, now: MonoMs): TaskRecord {
   const { state } = task;
   if (!("claim" in state) || state.claim === null) return task;

@@ -24,8 +24,9 @@ import {
 import { nextLook, watchTaskClocks } from "./watch-task-clocks.ts";
 
 /**
- * One turn for one task: take in what came, then look at its clocks. Pure, like `supervise`. What came is heard first, so that a word that waited
- * while we were late is not punished for it. `task.wakeAt` is the next moment that could change something by itself.
+ * One turn for one task: accept the signal, then look at its clocks. Pure, like `supervise`. The signal goes first, so
+ * that a message that waited while we were late still counts. `task.wakeAt` is the next moment that could change
+ * something.
  */
 export function superviseTask(before: TaskRecord, signal: TaskSignal, context: TaskContext): TaskTurn {
   const { now, doubt } = context;
@@ -38,7 +39,7 @@ export function superviseTask(before: TaskRecord, signal: TaskSignal, context: T
   return { task: wakeAt === task.wakeAt ? task : { ...task, wakeAt }, reply, events, actions };
 }
 
-/** A clock that was overdue may take the claim in the same turn: nobody is told that they hold what they do not. */
+/** An overdue clock may take the claim in the same turn: then it is not granted. */
 function stillTrue(reply: TaskReply | null, task: TaskRecord): TaskReply | null {
   if (reply?.kind !== "granted" || reply.claim === null || reply.claim === claimOf(task)?.number) return reply;
   return { kind: "refused", because: "claim-lost" };
@@ -73,7 +74,7 @@ function acceptTaskSignal(task: TaskRecord, signal: TaskSignal, context: TaskCon
   }
 }
 
-/** What waits to be claimed has no clock: only a task that never had its turn still asks to be looked at. */
+/** A pending task has no clock: only one that never had its first turn still has a `wakeAt`. */
 function create(task: TaskRecord): TaskTurn {
   if (task.state.status !== "pending" || task.wakeAt === null) return refused(task, "exists");
   const payload = { agentId: null, taskId: task.taskId, priority: task.priority };
@@ -100,7 +101,7 @@ function acceptClaim(task: TaskRecord, signal: ClaimSignal, { now, rules }: Task
   return granted(giveClaim(task, signal, task.state.status === "recovering" ? "recovered" : "claimed", now));
 }
 
-/** Asking twice gives the same claim once. A later life gets one of its own, so that the earlier one cannot speak for it any more. */
+/** Claiming twice gives the same claim. A later life gets a new one, so that the earlier life cannot speak for it. */
 function claimAgain(task: TaskRecord, held: Claim, signal: ClaimSignal, now: MonoMs): TaskTurn {
   if (isLater(held.incarnation, signal.incarnation)) return refused(task, "taken");
   if (!isLater(signal.incarnation, held.incarnation)) return granted(unchanged(refreshClaim(task, now)));
@@ -130,10 +131,10 @@ function refuseClaim(task: TaskRecord, signal: ClaimSignal, { mode }: TaskRules)
   }
 }
 
-/** Known to be later; a life nobody knows is neither later nor earlier. */
+/** Known to be later; an unknown life is neither later nor earlier. */
 const isLater = (a: number | null, b: number | null): boolean => a !== null && b !== null && a > b;
 
-/** What an agent says of the task it holds. Only the present claim may speak for it. */
+/** An agent's word about its task. Only the present claim may speak for it. */
 function acceptWord(task: TaskRecord, word: WordSignal, now: MonoMs): TaskTurn {
   if (saidBefore(task, word)) return granted(unchanged(task));
   const claim = claimOf(task);
@@ -160,7 +161,7 @@ function refuseWord(task: TaskRecord, claim: Claim | null, word: Speaker): TaskR
   return claim?.agentId === word.agentId ? null : "not-yours";
 }
 
-/** The answer to "it is done" may get lost on the way: saying it again is fine. */
+/** The answer to "complete" may get lost, so it may be repeated. */
 function saidBefore({ state }: TaskRecord, word: WordSignal): boolean {
   if (state.status !== "completed" && state.status !== "failed") return false;
   const { agentId, number } = state.by;
@@ -192,14 +193,14 @@ function end(task: TaskRecord, by: Claim, status: "completed" | "failed", now: M
   );
 }
 
-/** What waits for a person goes on waiting for them. */
+/** A blocked task stays blocked. */
 function release(task: TaskRecord, claim: Claim, now: MonoMs): Changed {
   const because = "released-by-agent";
   if (task.state.status === "blocked") return dropClaim(task, because);
   return changeTask(task, { to: { status: "pending" }, because, actor: claim.agentId }, now);
 }
 
-/** A person's word. Saying it twice is the same as saying it once; about what is over there is nothing left to say. */
+/** A person's order. Repeating it changes nothing, and a task that is over takes no order. */
 function acceptOrder(task: TaskRecord, order: TaskOrderSignal, now: MonoMs): TaskTurn {
   if (isTaskOver(task)) {
     const meant = order.kind === "cancel" && task.state.status === "cancelled";
@@ -220,7 +221,7 @@ function acceptOrder(task: TaskRecord, order: TaskOrderSignal, now: MonoMs): Tas
 const cancel = (task: TaskRecord, actor: string, now: MonoMs): Changed =>
   changeTask(task, { to: { status: "cancelled", overAt: now }, because: "cancelled-by-person", actor }, now);
 
-/** Whoever says who shall do it has looked at it: what was tried before does not count any more. */
+/** A person who reassigns a task has looked at it: earlier recoveries do not count. */
 function reassign(task: TaskRecord, to: string | null, actor: string, now: MonoMs): Changed {
   if (isWith(task, to)) return unchanged(task);
   const facts = { reservedFor: to, recoveries: 0 };

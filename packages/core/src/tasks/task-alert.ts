@@ -2,7 +2,7 @@ import { type AlertSeverity, type MonoMs, printable, type TaskReason } from "@ro
 import { type Told, tellRaised, tellResolved } from "../signal.ts";
 import { agentOf, isCriticalBlocked, type TaskAlertCause, type TaskRecord } from "./task-record.ts";
 
-/** What a change comes to, whoever asked for it. */
+/** The result of a change, whoever asked for it. */
 export interface Changed extends Told {
   readonly task: TaskRecord;
 }
@@ -10,7 +10,7 @@ export interface Changed extends Told {
 interface WantedAlert {
   readonly cause: TaskAlertCause;
   readonly severity: AlertSeverity;
-  /** Numbers, ids, fixed words and the owner; nothing an agent wrote. */
+  /** Numbers, ids, fixed words and the owner; nothing that an agent wrote. */
   readonly summary: string;
 }
 
@@ -25,7 +25,7 @@ export function andThen(first: Changed, next: (task: TaskRecord) => Changed): Ch
   };
 }
 
-/** One open alert per task: a new one takes the place of the one before. `about`: the agent, when the task has let go of it already. */
+/** One open alert per task: a new one replaces it. `about`: the agent, when the task has let go of it already. */
 export function raiseAlert(before: TaskRecord, wanted: WantedAlert, now: MonoMs, about = agentOf(before)): Changed {
   return andThen(resolveAlert(before), (task) => {
     const alertsRaised = task.alertsRaised + 1;
@@ -44,11 +44,11 @@ export function resolveAlert(task: TaskRecord): Changed {
   return { task: { ...task, alert: null }, ...tellResolved(key, agentId) };
 }
 
-/** The task, and whom to turn to about it. Whoever wrote that is not trusted to have written a name. */
+/** The task and its owner. The owner's text may not be a name, so it is made printable. */
 export const nameTask = ({ taskId, owner }: Pick<TaskRecord, "taskId" | "owner">): string =>
   owner === null || owner.trim() === "" ? `task ${taskId}` : `task ${taskId} (owner ${printable(owner.trim(), 200)})`;
 
-/** One critical task that waits is its owner's matter; a second makes it everybody's, and whoever is called has to hear that. */
+/** One blocked critical task is its owner's matter; a second makes it everybody's, and that is told. */
 export function tellSeveral(before: TaskRecord, task: TaskRecord, others: number, now: MonoMs): Changed {
   if (others === 0 || isCriticalBlocked(before) || !isCriticalBlocked(task)) return unchanged(task);
   const summary = `SEV-1: ${others + 1} critical tasks need a person, the last of them ${nameTask(task)}: ${task.because}`;
@@ -56,7 +56,7 @@ export function tellSeveral(before: TaskRecord, task: TaskRecord, others: number
   return raiseAlert(task, { cause: "blocked", severity: "critical", summary }, now, about);
 }
 
-/** Somebody has to know that it waits for them, unless it was them who said so. */
+/** A person has to know that the task waits for them, unless they blocked it themselves. */
 export function alertOfBlock(task: TaskRecord, because: TaskReason): WantedAlert | null {
   if (because === "marked-by-person") return null;
   const severity = because === "agent-blocked" ? "warning" : "critical";

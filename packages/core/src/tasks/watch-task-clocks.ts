@@ -6,7 +6,7 @@ import { andThen, type Changed, nameTask, raiseAlert, resolveAlert, unchanged } 
 import { type AtWork, type Claim, isAtWork, type Stall, type TaskRecord, type TaskState } from "./task-record.ts";
 import type { TaskContext, TaskDoubt, TaskRules } from "./task-signal.ts";
 
-/** What time alone does to a task. Only work has clocks: waiting to be claimed, for a person or for a recovery is nobody's delay. */
+/** What time alone does to a task. Only work has clocks: waiting for a claim, a person or a recovery is no delay. */
 export function watchTaskClocks(task: TaskRecord, context: TaskContext): Changed {
   const { now, rules } = context;
   const closing = alertDue(task, rules);
@@ -19,7 +19,7 @@ export function watchTaskClocks(task: TaskRecord, context: TaskContext): Changed
 const watching = (task: TaskRecord, watch: (state: AtWork) => Changed): Changed =>
   isAtWork(task.state) ? watch(task.state) : unchanged(task);
 
-/** Told when it is due; the claim is taken as soon as nobody keeps us from it. */
+/** A timeout is told when it is due; the claim is taken as soon as freeze and mode allow. */
 function watchTimeout(task: TaskRecord, state: AtWork, context: TaskContext): Changed {
   const { now, rules, doubt } = context;
   const due = timeoutDue(task, state.claim, context);
@@ -55,7 +55,7 @@ function takeAway(task: TaskRecord, now: MonoMs): Changed {
   return changeTask(task, { to: ends[task.onTimeout], because: "timed-out", actor: "rouse", keepAlert: true }, now);
 }
 
-/** No update: somebody is told. Still none when looked at again: they are told louder, once. */
+/** Without an update somebody is told; without one at the second look, once more and louder. */
 function watchStall(task: TaskRecord, state: AtWork, context: TaskContext): Changed {
   const { now, rules, doubt } = context;
   const due = stallDue(task, state, context);
@@ -93,14 +93,14 @@ function watchLength(task: TaskRecord, state: AtWork, { now, rules }: TaskContex
 
 const wholeSeconds = (ms: number): number => Math.floor(ms / 1000);
 
-/** A deadline does not depend on the moment it is asked for at. */
+/** A deadline does not depend on the moment at which it is asked for. */
 type Bounds = Pick<TaskContext, "rules"> & { readonly doubt: TaskDoubt };
 
-/** A person stopped all interventions, or wants none of them for this task: it is told of, and stays where it is. */
+/** A freeze or the mode forbids interventions: the task is told of, and stays where it is. */
 const isHandsOff = ({ mode }: Pick<TaskRules, "mode">, { frozen }: Pick<TaskDoubt, "frozen">): boolean =>
   frozen || mode === "observe";
 
-/** When the clocks could next change something. A timeout that is held back waits for the thaw, or for another mode. */
+/** When the clocks could next change something. A timeout that is held back waits for the thaw or another mode. */
 export function nextLook(task: TaskRecord, bounds: Bounds): MonoMs | null {
   const { rules, doubt } = bounds;
   const { state } = task;
@@ -114,13 +114,13 @@ export function nextLook(task: TaskRecord, bounds: Bounds): MonoMs | null {
   return due.length === 0 ? null : Math.min(...due);
 }
 
-/** Our own blindness is not held against it, and what was said meanwhile may still be on its way. */
+/** When the task times out. Gaps of ours do not count, and what was said in them may still be on its way. */
 export function timeoutDue({ timeout }: TaskRecord, claim: Claim, { rules, doubt }: Bounds): MonoMs | null {
   if (timeout === null) return null;
   const due = startLater(claim, doubt).startedAt + timeout;
-  // The first gap near its end counts, or a monitor that stumbles again and again would never come to it.
+  // Only the first gap near the deadline counts, or a stumbling monitor would never reach it.
   const near = doubt.gaps.find(({ to }) => to > claim.since && to + rules.recheck > due);
-  // What we were blind for after it is no part of the time in which its agent could have been heard.
+  // Later gaps are no time in which the agent could have been heard.
   return near === undefined ? due : near.to + rules.recheck + blindSince(doubt, near.to);
 }
 
@@ -140,6 +140,6 @@ const recheckDue = ({ recheckAt }: Stall, { rules, doubt }: Bounds): MonoMs =>
 const lengthDue = (claim: Claim, rules: TaskRules): MonoMs | null =>
   claim.longRunningTold ? null : claim.startedAt + rules.longRunning;
 
-/** Nobody can do anything about a task that a timeout cancelled: they were told, and after a while that is all. */
+/** The alert of a cancelled task closes after a while: nobody can do anything about it. */
 const alertDue = ({ state, alert }: TaskRecord, rules: TaskRules): MonoMs | null =>
   state.status === "cancelled" && alert !== null ? state.overAt + rules.recheck : null;

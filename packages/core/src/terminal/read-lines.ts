@@ -10,20 +10,20 @@ import { heardFrom, isFence, ownLine, type Speaker, speakerOf } from "./speaker.
 interface LineState {
   readonly seen: SeenLately;
   readonly told: readonly Told[];
-  /** A line announced an error whose words follow, indented no deeper than the announcement. */
+  /** A line announced an error whose words follow, indented no deeper than it. */
   readonly announced: { readonly pattern: string; readonly indent: number } | null;
   readonly family: AgentFamily;
-  /** Of the last line. */
+  /** Who wrote the last line. */
   readonly speaker: Speaker;
-  /** For how many lines more a stretch of code that was begun may go on; 0 outside of one. */
+  /** How many more lines a block of code may have; 0 outside of one. */
   readonly code: number;
   readonly marked: Marked | null;
 }
 
-/** The completion marker that stands at the end of what was written. */
+/** The completion marker at the end of the output. */
 interface Marked {
   readonly pattern: string;
-  /** Lines of words that follow it. */
+  /** Lines with words that follow it. */
   readonly after: number;
   readonly told: boolean;
 }
@@ -38,12 +38,12 @@ export const startReading = (family: AgentFamily = "generic"): LineState => ({
   marked: null,
 });
 
-/** A screenful of different errors is one command's output; more of them tell nothing more. */
+/** A screenful of different errors is one command's output; more of them add nothing. */
 const mostSights = 50;
 
 /**
- * Reads lines that were added to a terminal. Handed over in batches it is cheapest: new lines cost one copy of the state per call. `atWork`: the
- * program shows that it is not done, whatever the last line says.
+ * Reads new lines of a terminal, cheapest in batches: each call with news copies the state once. `atWork`: the program
+ * shows that it is not done, whatever the last line says.
  */
 export function readLines(
   state: LineState,
@@ -88,7 +88,7 @@ export function readLines(
   return { state: { seen, told, announced, family, speaker, code, marked }, sights: [...output, ...found] };
 }
 
-/** A fence that is never closed may have been part of something else. */
+/** A fence that is never closed may be part of something else. */
 const longestCode = 200;
 
 function stepThroughCode(code: number, line: string): number {
@@ -101,10 +101,10 @@ function findMarker(line: string, family: AgentFamily, markers: readonly KnownPa
   return own === null ? null : (markers.find(({ find }) => find(own) !== null)?.name ?? null);
 }
 
-/** Lines that may follow the marker: what it cost, how long it took, a footer. */
+/** Lines that may follow the marker: costs, a duration, a footer. */
 const afterword = 4;
 
-/** A fence right below it shows that it was quoted. */
+/** A fence right below the marker shows that it was quoted. */
 function passMarker(marked: Marked | null, line: string): Marked | null {
   if (marked === null || isFence(line)) return null;
   if (!/[\p{L}\p{N}]/u.test(line)) return marked;
@@ -116,7 +116,7 @@ interface Heeded {
   readonly announced: LineState["announced"];
 }
 
-/** A traceback's header is the same for every failure; the class of the failure is in the line that ends it. */
+/** A traceback's header is the same for every failure; its last line has the class. */
 function heed(
   matches: readonly Match[],
   lines: readonly string[],

@@ -2,13 +2,13 @@ import type { DurationMs, EpochMs, Sight } from "@rouse/contract";
 import { dayMs } from "./read-reset.ts";
 import type { WallClock } from "./reading.ts";
 
-/** The last texts, as digests, oldest first. Bounded; what has fallen out is new again. */
+/** The last texts as digests, oldest first. A digest that has fallen out is new again. */
 export type SeenLately = ReadonlySet<string>;
 
 export const nothingSeen: SeenLately = new Set();
 const most = 500;
 
-/** Which of the digests are new, and what has been seen with them. A call in which nothing is new costs no copy. */
+/** Counts new digests and remembers them. Without news nothing is copied. */
 export function notice(seen: SeenLately, digests: readonly string[]): { seen: SeenLately; novel: number } {
   let next: Set<string> | null = null;
   let novel = 0;
@@ -22,7 +22,7 @@ export function notice(seen: SeenLately, digests: readonly string[]): { seen: Se
   return { seen: next ?? seen, novel };
 }
 
-/** What was told of something that keeps standing or coming: when, and the reset it named. At most `mostTold`, oldest first. */
+/** When something was told, and the reset it named. At most `mostTold`, oldest first. */
 export interface Told {
   readonly key: string;
   readonly at: EpochMs;
@@ -32,16 +32,16 @@ export interface Told {
 const mostTold = 50;
 const limitAgainAfter: DurationMs = 30_000;
 const contextAgainAfter: DurationMs = 60_000;
-/** One failing command prints the same complaint many times over: that is one failure. */
+/** One failing command repeats the same error many times: that is one failure. */
 const errorAgainAfter: DurationMs = 5_000;
-/** Programs round, and count down second by second: the same reset. */
+/** Programs round and count down by seconds, so this close it is the same reset. */
 const sameReset: DurationMs = 5_000;
-/** Text does not go away when the reset it names has come: until then it is not about tomorrow's. */
+/** Text stays when its reset has come; for this long it does not mean tomorrow's. */
 const staleFor: DurationMs = 3_600_000;
 
 type Repeated = Extract<Sight, { kind: "rate-limited" | "context-limit" | "error" }>;
 
-/** What has been told with this sight, or `null` when it was told just now and says nothing new. */
+/** The list with this sight added; `null` when it was told just now and says nothing new. */
 export function tellOnce(told: readonly Told[], sight: Repeated, clock: WallClock): readonly Told[] | null {
   const key = keyOf(sight);
   const resetsIn = sight.kind === "rate-limited" ? sight.resetsInMs : null;
@@ -57,7 +57,7 @@ function keyOf(sight: Repeated): string {
 }
 
 function saysMore(before: Told, sight: Repeated, resetAt: EpochMs | null, now: EpochMs): boolean {
-  // A wall clock may be set back; what was told in its future is as if told now.
+  // A wall clock may be set back, so a time in the future counts as now.
   const since = Math.abs(now - before.at);
   switch (sight.kind) {
     case "error":
@@ -70,7 +70,7 @@ function saysMore(before: Told, sight: Repeated, resetAt: EpochMs | null, now: E
   }
 }
 
-/** "resets 3pm", read again at one minute past three: the same words, of what is over, or which now seem to mean tomorrow. */
+/** "resets 3pm", read again at 3:01 pm, is about a reset that is over, although it now seems to mean tomorrow. */
 const isStale = (before: Told, resetAt: EpochMs | null, now: EpochMs): boolean =>
   before.resetAt !== null &&
   resetAt !== null &&

@@ -1,6 +1,6 @@
 import type { ShippedFamily, ShippedPattern } from "./shipped.ts";
 
-/** Its empty input below what ended its turn, and nothing said since. */
+/** The empty input below the end of a turn, with nothing said since. */
 const endedBy = (what: NonNullable<ShippedPattern["what"]>, name: string, under: RegExp): ShippedPattern => ({
   kind: "at-prompt",
   name,
@@ -112,7 +112,7 @@ export const claudeCode: ShippedFamily = {
       "claude-out-of-credits",
       /^(?:\s{1,4}⎿\s{1,4}|[●⏺] )(?:Credit balance (?:is )?too low\b|You['’]re out of usage credits\b|Your organization is out of usage credits\b)/,
     ),
-    // Those that are a limit are a wait, not an end.
+    // A limit is a wait, not an end.
     endedBy(
       "api-error",
       "claude-ended-by-error",

@@ -27,7 +27,7 @@ export const generic: ShippedFamily = {
       pattern:
         /^(?:[\w. ]{1,60}: ){0,3}(?:API )?(?:rate[ -]?limit(?:ed| exceeded| reached| hit)|too many requests)\b.{0,80}\b(?:(?:again|retry|retrying) (?:in|after) \d|try again later)/i,
     },
-    // What the programs below say when they run inside a script of one's own.
+    // What known programs say when they run inside somebody's script.
     { kind: "rate-limit", name: "api-error-429", pattern: /^(?:[\w. ]{1,60}: ){0,2}API Error:? (?:429|529)\b/ },
     {
       kind: "rate-limit",
@@ -114,7 +114,8 @@ export const generic: ShippedFamily = {
       name: "program-error",
       pattern: /^[a-z][\w.+-]{0,40}: (?:fatal )?error(?: \([^()]{1,60}\))?: \S/,
     },
-    // "cat: x: No such file or directory", "bash: line 1: ./x: Permission denied": the name of a command, what it is about, what the system says.
+    // "cat: x: No such file or directory", "bash: line 1: ./x: Permission denied": a command, its object, the system's
+    // message.
     {
       kind: "error",
       name: "tool-error",

@@ -1,6 +1,6 @@
 import { findProgram, optionsOfClaude, printsStream } from "../choose-family.ts";
 
-/** Whether the command starts Claude Code so that it takes messages as lines of JSON, for as long as its input is open. */
+/** Whether the command starts Claude Code so that it takes messages as lines of JSON on its input. */
 export function takesMessages(command: readonly string[]): boolean {
   const program = findProgram(command);
   if (program?.family !== "claude-code" || !printsStream(program.family, program.args)) return false;
@@ -14,7 +14,9 @@ export const messageLine = (text: string): string =>
 /** No message of ours is longer. */
 const longest = 64 * 1024;
 
-/** What a line of Claude Code's stream says was put to it: with `--replay-user-messages` it repeats each message when it becomes part of the conversation. */
+/**
+ * The text of a user message that Claude Code repeats, with `--replay-user-messages`, when it enters the conversation.
+ */
 export function replayedText(line: string): string | null {
   if (line.length > longest || !line.includes('"isReplay"')) return null;
   try {

@@ -5,7 +5,7 @@ import type { WallClock } from "../reading.ts";
 
 type Failure = Extract<Sight, { kind: "rate-limited" | "context-limit" | "error" }>;
 
-/** Each phrase is what a provider or program says of itself. "429" alone may be a number of tests, "rate limit" the name of a file. */
+/** Phrases of providers and programs about themselves. "429" alone may count tests, "rate limit" may name a file. */
 const putOff: readonly (readonly [string, RegExp])[] = [
   ["usage limit", /\busage limit (?:has been )?(?:reached|exceeded)\b|\b(?:hit|reached) your (?:usage )?limit\b/i],
   ["rate limit", /\brate limits? (?:reached|exceeded|hit)\b|\brate.limited\b|\brate_limit_(?:error|exceeded)\b/i],
@@ -21,10 +21,10 @@ const putOff: readonly (readonly [string, RegExp])[] = [
 const contextFull =
   /\bprompt is too long\b|\bcontext_length_exceeded\b|\bexceeds? (?:the|this model's) (?:maximum )?context (?:window|length|limit)\b|\bran out of room in the model's context window\b/i;
 
-/** Causes stand at the beginning; the rest is often the body of a request. */
+/** The cause stands at the beginning; the rest is often the body of a request. */
 const longestMessage = 4000;
 
-/** What an error of a program or its provider means. Never applied to what an agent says, only to what failed it. */
+/** What an error of a program or its provider means. Applied only to errors, never to what an agent says. */
 export function nameFailure(message: string, pattern: string, clock: WallClock): Failure {
   const text = message.slice(0, longestMessage);
   const limit = putOff.find(([, phrase]) => phrase.test(text));
@@ -35,7 +35,7 @@ export function nameFailure(message: string, pattern: string, clock: WallClock):
   return { kind: "error", pattern, digest: digestOf(masked), text: masked };
 }
 
-/** The same of what the program itself says in a place where no agent can write. */
+/** The same for a place where only the program itself can write. */
 export function nameOwnFailure(message: string, pattern: string, clock: WallClock): Failure {
   const failure = nameFailure(message, pattern, clock);
   return failure.kind === "rate-limited" ? { ...failure, by: "stream" } : failure;
@@ -43,10 +43,10 @@ export function nameOwnFailure(message: string, pattern: string, clock: WallCloc
 
 type Asks = Omit<Extract<Sight, { kind: "asks" }>, "wokenBy">;
 
-/** A request that its provider refuses until a person does something about the account. Trying again helps nobody. */
+/** A request that the provider refuses until a person sees to the account. Retries do not help. */
 export interface Refusal {
   readonly asks: Asks;
-  /** Why the turn failed that it ends. */
+  /** Why the turn failed. */
   readonly reason: string;
 }
 
@@ -59,7 +59,7 @@ const needs: Readonly<Record<string, Question>> = {
   billing_error: "credits",
 };
 
-/** What a person is needed for when a request failed so; `null` for every other failure. */
+/** What a person is needed for after such a failure; `null`: for nothing. */
 export function needOf(failure: string | number | null): Asks | null {
   const what = failure === null || !Object.hasOwn(needs, failure) ? undefined : needs[failure];
   return what === undefined ? null : { kind: "asks", what, pattern: `api ${failure}` };
@@ -68,18 +68,18 @@ export function needOf(failure: string | number | null): Asks | null {
 /** "unexpected status 401 Unauthorized: …" of Codex, `[API Error: {"error":{"code":401,…}}]` of Gemini CLI. */
 const statuses = /\bunexpected status (\d{3})\b|^\[API Error: \{"error":\{"code": ?(\d{3})\b/;
 
-/** Some refuse a key with a status that means anything. */
+/** Some providers refuse a key with an unspecific status. */
 const notLetIn =
   /\bAPI key not valid\b|\bAPI_KEY_INVALID\b|\binvalid x-api-key\b|\bIncorrect API key provided\b|\bYour access token could not be refreshed\b/i;
 
-/** The status of a request that failed, where its program's words name it. */
+/** The status that the program's words name. */
 export function statusIn(message: string): number | null {
   const [, ...named] = statuses.exec(message) ?? [];
   const status = named.find((each) => each !== undefined);
   return status === undefined ? null : Number(status);
 }
 
-/** What an error of a program or its provider says about the account. Never applied to what an agent says, only to what failed it. */
+/** What an error says about the account. Applied only to errors, never to what an agent says. */
 export function refusalIn(message: string, status: number | null = statusIn(message)): Refusal | null {
   const asks = needOf(status);
   if (asks !== null) return { asks, reason: `refused with ${status}` };

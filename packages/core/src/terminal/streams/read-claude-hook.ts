@@ -16,8 +16,8 @@ import {
 } from "./stream-state.ts";
 
 /**
- * What one hook of Claude Code tells. What the agent says is left to its file, which has all of it: a hook has the last words of a turn only. Hooks it
- * does not know say nothing.
+ * Reads one hook of Claude Code. Messages are left to the session file: hooks have only the last of a turn. Unknown
+ * hooks say nothing.
  */
 export function readClaudeHook(before: StreamState, hook: Fields, clock: WallClock): Step {
   // To the main agent a sub-agent is a tool that runs.
@@ -40,7 +40,7 @@ function readEvent(state: StreamState, hook: Fields, clock: WallClock): Step {
     case "Notification":
       return readNotification(state, hook);
     case "PostToolUse":
-      // What came of it is read off the batch, where it stands as the model gets it: two eyes have to see the same result.
+      // The result is read off the batch, where it stands as the model gets it: both eyes must see the same result.
       return andThen(answered(state), (after) => saw(after, ...goesOn(after)));
     case "PostToolUseFailure":
       return andThen(answered(state), (after) => closeOpenTool(after, hook.tool_use_id, true, hook.error ?? ""));
@@ -63,7 +63,7 @@ function ask(state: StreamState, what: Question, pattern: string): Step {
   return state.asking ? saw(state) : saw({ ...state, asking: true }, { kind: "asks", what, pattern });
 }
 
-/** It goes on: whatever it asked was answered. */
+/** The program goes on, so its question was answered. */
 const answered = (state: StreamState): Step =>
   state.asking ? saw({ ...state, asking: false }, { kind: "asks-no-more" }) : saw(state);
 
@@ -88,7 +88,7 @@ function startTool(state: StreamState, { tool_use_id: id, tool_name: name, tool_
   return openTool(state, { id, name, args: input ?? {} }, timeoutOf(name, fieldsOf(input)));
 }
 
-/** The model is asked next, with all of it. */
+/** The model is asked next, with all results. */
 function endBatch(before: StreamState, hook: Fields): Step {
   let step = saw(before);
   for (const call of listOf(hook.tool_calls).slice(0, 64).map(fieldsOf)) {
@@ -102,7 +102,7 @@ function endTurn(state: StreamState, hook: Fields): Step {
   return saw(after, { ...turnEnded("success", "Stop"), ...wakerIn(hook) });
 }
 
-/** The program wakes it when work in the background is done, or at a time it has set itself. */
+/** The program wakes its agent when background work is done, or at a set time. */
 function wakerIn(hook: Fields): { readonly wokenBy?: "children" | "schedule" } {
   if (listOf(hook.background_tasks).length > 0) return { wokenBy: "children" };
   return listOf(hook.session_crons).length > 0 ? { wokenBy: "schedule" } : {};

@@ -16,10 +16,10 @@ import {
   turnEnded,
 } from "./stream-state.ts";
 
-/** Weekly limits are the longest there are: a longer wait was misread, and would silence the monitor for as long. */
+/** Weekly limits are the longest; a longer wait was misread and would silence the monitor. */
 const longestWait = days(8);
 
-/** One line of `claude -p --output-format stream-json`. Types it does not know say nothing. */
+/** Reads one line of `claude -p --output-format stream-json`. Unknown types say nothing. */
 export function readClaude(state: StreamState, line: Fields, clock: WallClock): Step {
   const parent = nameOf(line.parent_tool_use_id);
   if (parent !== null) return readSubagent(state, line, parent);
@@ -44,9 +44,9 @@ export function readClaude(state: StreamState, line: Fields, clock: WallClock): 
   }
 }
 
-/** To the main agent a sub-agent is a tool that runs: whatever it does is life, and its tokens are spent all the same. */
+/** To the main agent a sub-agent is a tool that runs: whatever it does is life, and its tokens count. */
 function readSubagent(state: StreamState, line: Fields, parent: string): Step {
-  // Pieces of text come by the hundred; the message they add up to follows.
+  // Pieces of text come by the hundred; the whole message follows.
   if (line.type === "stream_event") return saw(state);
   const going = saw(state, { kind: "tool-goes-on", id: parent }, ...retryIn(line.subagent_retry));
   return line.type === "assistant" ? andThen(going, (after) => countUsage(after, line)) : going;
@@ -63,7 +63,7 @@ function readSystem(state: StreamState, line: Fields): Step {
         model: nameOf(line.model),
         version: nameOf(line.claude_code_version),
       };
-      // It is printed once the prompt is in, so the first request is on its way.
+      // Printed once the prompt is in, so the first request is on its way.
       return saw(state, session, { kind: "model-asked" });
     }
     case "api_retry":
@@ -77,7 +77,7 @@ function readSystem(state: StreamState, line: Fields): Step {
   }
 }
 
-/** A compaction that failed leaves no boundary: it is over when the status is another. */
+/** A failed compaction leaves no boundary: it is over when the status changes. */
 const readCompacting = (state: StreamState, compacting: boolean): Step =>
   compacting === state.compacting ? saw(state) : saw({ ...state, compacting }, { kind: "compacts", over: !compacting });
 
@@ -91,15 +91,15 @@ export function readAssistant(before: StreamState, line: Fields, clock: WallCloc
   return andThen(step, (state) => saw(state, ...failureIn(line, message?.stop_reason, clock)));
 }
 
-/** Claude Code writes what its provider refused as an answer of a model that does not exist. Nobody said that. */
+/** Claude Code writes a provider's refusal as an answer of a model that does not exist. */
 export const isByProgram = (line: Fields): boolean =>
   line.is_api_error_message === true ||
   line.isApiErrorMessage === true ||
   fieldsOf(line.message)?.model === "<synthetic>";
 
 /**
- * The model is not asked again before every tool has ended, so those still open when it answers ended in lines that could not be read
- * (a picture of many megabytes). What came of them is not known.
+ * The model is asked only after every tool has ended, so tools that are still open when it answers ended in lines that
+ * could not be read (a picture of many megabytes). Their results are unknown.
  */
 function beginAnswer(state: StreamState, id: string | null): Step {
   if (id === null || id === state.answer) return saw(state);
@@ -118,7 +118,7 @@ function readBlock(state: StreamState, block: Fields | null): Step {
   return openTool(state, { id, name, args: input ?? {} }, timeoutOf(name, fieldsOf(input)));
 }
 
-/** A week at most: an open tool holds off judgement until its time is up, and the agent names the time. */
+/** A week at most: an open tool holds off judgement, and the agent names the time. */
 export function timeoutOf(tool: unknown, input: Fields | null): number | null {
   const ms = tool === "Bash" ? amountOf(input?.timeout) : null;
   return ms === null ? null : Math.min(ms / 1000, 604_800);
@@ -126,7 +126,7 @@ export function timeoutOf(tool: unknown, input: Fields | null): number | null {
 
 function failureIn(line: Fields, stopReason: unknown, clock: WallClock): readonly Sight[] {
   if (stopReason === "model_context_window_exceeded") return [{ kind: "context-limit", pattern: stopReason }];
-  // An overload is called a server error here; the status beside it says which.
+  // An overload is called a server error here; its status tells.
   const name = line.api_error_status === 529 ? "overloaded" : nameOf(line.error);
   if (name === null) return [];
   const need = needOf(name);
@@ -157,13 +157,13 @@ export function retryIn(value: unknown): readonly Sight[] {
   if (attempt === null) return [];
   const status = countOf(retry?.error_status);
   const need = needOf(status);
-  // Trying again helps nobody who is not let in.
+  // Retries do not help a program that is refused.
   if (need !== null) return [need];
   const inMs = Math.min(amountOf(retry?.retry_delay_ms) ?? 0, longestWait);
   return [{ kind: "retries", attempt, inMs, status }];
 }
 
-/** Warnings and the all-clear come in the same lines; only a refusal is a wait, and not where extra usage is paid for. */
+/** Warnings and the all-clear come in the same lines; only a refusal is a wait, unless extra usage is paid for. */
 export function rateLimitIn(info: Fields | null, clock: WallClock): readonly Sight[] {
   if (info?.status !== "rejected" || info.isUsingOverage === true) return [];
   const resetsAt = amountOf(info.resetsAt);
@@ -180,7 +180,7 @@ function readResult(state: StreamState, line: Fields, clock: WallClock): Step {
   const counted = countWholeRun(over, line);
   const need = failed ? needOf(status) : null;
   const causes = need !== null ? [need] : failed ? causesIn(line, status, clock) : [];
-  // A request that the provider refused ends as a "success" which is an error.
+  // A refused request ends as a "success" that is an error.
   const why = [nameOf(line.terminal_reason) ?? "is_error", ...(status === null ? [] : [status])].join(" ");
   const reason = failed && subtype === "success" ? why : subtype;
   return andThen(counted, (after) => saw(after, ...causes, turnEnded(failed ? "failure" : "success", reason)));
@@ -203,7 +203,7 @@ function causesIn(line: Fields, status: number | null, clock: WallClock): readon
   return [limit];
 }
 
-/** Without an id a repeated line cannot be told from a new one; the result line has the sum. */
+/** Without an id a repeated line looks new; the result line has the sum. */
 export function countUsage(state: StreamState, line: Fields): Step {
   const message = fieldsOf(line.message);
   const id = nameOf(message?.id) ?? nameOf(line.requestId);
@@ -211,19 +211,19 @@ export function countUsage(state: StreamState, line: Fields): Step {
 }
 
 /**
- * What is new in each request. Reads from the cache are left out: every request reads the whole conversation again at a tenth of the
- * price, so counting them would show the length of the conversation times its requests, not what was burnt.
+ * The new tokens of a request. Cache reads are left out: every request reads the whole conversation at a tenth of the
+ * price, so they would show its length times its requests, not what was spent.
  */
 function spent(usage: Fields | null): number {
   const parts = ["input_tokens", "output_tokens", "cache_creation_input_tokens"];
   return parts.reduce((sum, part) => sum + (countOf(usage?.[part]) ?? 0), 0);
 }
 
-/** A result has the sum of its requests, and so corrects what the lines before it left out. */
+/** A result has the sum of its requests and corrects what lines before it left out. */
 const countWholeRun = (state: StreamState, result: Fields): Step =>
   raiseTokens(state, Math.max(spent(fieldsOf(result.usage)), spentByModels(result.modelUsage)));
 
-/** Of all models together, sub-agents included; the plain usage of a result leaves those out. */
+/** The tokens of all models, sub-agents included; the plain usage leaves those out. */
 function spentByModels(value: unknown): number {
   const parts = ["inputTokens", "outputTokens", "cacheCreationInputTokens"];
   const models = Object.values(fieldsOf(value) ?? {}).map(fieldsOf);

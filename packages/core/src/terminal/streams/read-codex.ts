@@ -19,7 +19,7 @@ import {
 type Stage = "item.started" | "item.updated" | "item.completed";
 type ToolItem = "command_execution" | "mcp_tool_call" | "file_change" | "web_search" | "collab_tool_call";
 
-/** One line of `codex exec --json`. Types it does not know say nothing. */
+/** Reads one line of `codex exec --json`. Unknown types say nothing. */
 export function readCodex(state: StreamState, line: Fields, clock: WallClock): Step {
   switch (line.type) {
     case "thread.started": {
@@ -62,7 +62,7 @@ function readItem(state: StreamState, stage: Stage, item: Fields | null, clock: 
   }
 }
 
-/** Changes of files are told of only when they are done: what was not seen to start starts now. */
+/** File changes are told only when done: a tool that was not seen to start starts now. */
 function readTool(state: StreamState, stage: Stage, item: Fields, type: ToolItem): Step {
   const id = nameOf(item.id);
   if (id === null) return saw(state);
@@ -124,7 +124,7 @@ function readCompletedTurn(state: StreamState, usage: Fields | null): Step {
   return andThen(counted, (after) => saw(after, turnEnded("success", "turn.completed")));
 }
 
-/** An error line with the same message came before, so of the message only a reason to wait is told again. */
+/** An error line with the same message came before, so only a reason to wait is told again. */
 function readFailedTurn(state: StreamState, message: string | null, clock: WallClock): Step {
   const refusal = message === null ? null : refusalIn(message);
   if (refusal !== null) return saw({ ...state, tools: [] }, refusal.asks, turnEnded("failure", refusal.reason));
@@ -140,7 +140,7 @@ function failureIn(message: string | null, clock: WallClock): readonly Sight[] {
   const refusal = refusalIn(message);
   if (refusal !== null) return [refusal.asks];
   const failure = nameFailure(message, "error", clock);
-  // A connection that is tried again is told of as an error too.
+  // A reconnection is told as an error, too.
   const again = /^Reconnecting\.{3} (?:(\d{1,4})\/\d|waiting for network)/.exec(message);
   if (failure.kind !== "error" || again === null) return [failure];
   const [, attempt = "1"] = again;

@@ -15,8 +15,9 @@ import {
 } from "./stream-state.ts";
 
 /**
- * One line of the file Gemini CLI keeps of a conversation. Its format is not promised to anybody: types it does not know say nothing. An answer is written
- * when it is complete and once more with its calls when those are over. Whether the model is at work, a tool, or nobody cannot be told from it.
+ * Reads one line of Gemini CLI's session file. Its format is not documented: unknown types say nothing. An answer is
+ * written when complete, and again with its calls when those are over. It does not tell whether the model or a tool is
+ * at work.
  */
 export function readGeminiSession(state: StreamState, line: Fields, clock: WallClock): Step {
   switch (line.type) {
@@ -33,7 +34,7 @@ export function readGeminiSession(state: StreamState, line: Fields, clock: WallC
   }
 }
 
-/** Of a turn that its provider refuses nothing more is to be written, whatever an error means otherwise. */
+/** A turn that the provider refuses has ended. */
 function readError(state: StreamState, message: string, clock: WallClock): Step {
   const refusal = refusalIn(message);
   if (refusal === null) return saw(state, nameOwnFailure(message, "error", clock));
@@ -52,11 +53,11 @@ function readAnswer(state: StreamState, line: Fields): Step {
 
 const mostCalls = 64;
 
-/** What is read from the cache is no new work. */
+/** Cache reads are no new work. */
 const tokensOf = (tokens: Fields | null): number =>
   Math.max(0, (amountOf(tokens?.total) ?? 0) - (amountOf(tokens?.cached) ?? 0));
 
-/** The process that ran a command is another one each time. */
+/** Each command runs in another process group. */
 const ownNumber = /^Process Group PGID: \d+$/gm;
 
 function readCall(state: StreamState, call: Fields | null): Step {

@@ -15,29 +15,29 @@ import {
   turnEnded,
 } from "./stream-state.ts";
 
-/** Warnings with which it gives up. The result that follows is a "success" and so is its exit status. */
+/** Warnings with which Gemini CLI gives up. The result after them is a "success", and so is its exit status. */
 const breaksOff: ReadonlyMap<string, string> = new Map([
   ["Loop detected, stopping execution", "loop detected"],
   ["Maximum session turns exceeded", "maximum turns"],
 ]);
 
-/** Of a message in pieces, this much tells whether it was said before. */
+/** So much of a message in pieces is kept to recognise it. */
 const keptOfMessage = 20_000;
 
-/** One line of `gemini -p --output-format stream-json`. Types it does not know say nothing. */
+/** Reads one line of `gemini -p --output-format stream-json`. Unknown types say nothing. */
 export function readGemini(before: StreamState, line: Fields, clock: WallClock): Step {
   if (line.type === "message" && line.delta === true && isAnswer(line)) {
     const saying = (before.saying + (textOf(line.content) ?? "")).slice(0, keptOfMessage);
     return saw({ ...before, saying });
   }
-  // Whoever goes on has not given up.
+  // A program that goes on has not given up.
   const goesOn = line.type === "message" || line.type === "tool_use";
   return andThen(endMessage(before), (state) =>
     readWholeLine(goesOn ? { ...state, brokenOff: null } : state, line, clock),
   );
 }
 
-/** Where the pieces are cut differs from run to run, so a message is digested when it is complete: when another line comes. */
+/** The pieces differ from run to run, so a message is digested when complete: when another line comes. */
 const endMessage = (state: StreamState): Step =>
   state.saying === "" ? saw(state) : say({ ...state, saying: "" }, state.saying);
 

@@ -16,8 +16,8 @@ import {
 } from "./stream-state.ts";
 
 /**
- * One event of the log that opencode keeps of a conversation in its database, as `{ type, data }`. Its format is not promised to anybody: types it does not
- * know say nothing. Unlike its stream it tells of a call when that begins.
+ * Reads one event of opencode's conversation log in its database, as `{ type, data }`. Its format is not documented:
+ * unknown types say nothing. Unlike the stream it tells when a call begins.
  */
 export function readOpencodeEvent(state: StreamState, event: Fields, clock: WallClock): Step {
   const data = fieldsOf(event.data);
@@ -36,17 +36,17 @@ export function readOpencodeEvent(state: StreamState, event: Fields, clock: Wall
   }
 }
 
-/** Its types end with the version of their shape. */
+/** Types end with a version. */
 const kindOf = ({ type }: Fields): string => (nameOf(type) ?? "").replace(/\.\d+$/, "");
 
-/** When it happened; `null` where it does not say. */
+/** When the event happened; `null` where it does not say. */
 export function timeOfOpencodeEvent(event: Fields): EpochMs | null {
   const data = fieldsOf(event.data);
   const time = fieldsOf(fieldsOf(data?.info)?.time);
   return amountOf(data?.time) ?? amountOf(time?.completed) ?? amountOf(time?.created);
 }
 
-/** Each request has an answer of its own, which is there from the moment it is asked for and is completed once. */
+/** Each request has its own answer, which exists from the request on and is completed once. */
 function readAnswer(state: StreamState, info: Fields, clock: WallClock): Step {
   const id = nameOf(info.id);
   if (id === null) return saw(state);
@@ -58,7 +58,7 @@ function readAnswer(state: StreamState, info: Fields, clock: WallClock): Step {
 }
 
 function endAnswer(state: StreamState, info: Fields, clock: WallClock): Step {
-  // A summary is for the model itself: the turn goes on with it.
+  // A summary is for the model itself: the turn goes on.
   if (info.summary === true && info.error === undefined) return saw(state, { kind: "compacts", over: true });
   const error = fieldsOf(info.error);
   if (error !== null) {
@@ -70,7 +70,7 @@ function endAnswer(state: StreamState, info: Fields, clock: WallClock): Step {
   return saw(state, turnEnded(outcomeOf(reason), reason));
 }
 
-/** A person who breaks it off is no failure. */
+/** A person's interruption is no failure. */
 function failureIn(error: Fields | null, clock: WallClock): readonly Sight[] {
   const refusal = opencodeRefusal(error);
   if (refusal !== null) return [refusal.asks];
@@ -83,7 +83,7 @@ function readPart(state: StreamState, part: Fields | null, clock: WallClock): St
   switch (part?.type) {
     case "text": {
       const text = textOf(part.text);
-      // What a person said has the same shape, in a message of their own.
+      // A person's text has the same shape, in another message.
       const isSaid = part.messageID === state.answer && !state.compacting;
       const isWhole = amountOf(fieldsOf(part.time)?.end) !== null;
       return text === null || !isSaid || !isWhole ? saw(state) : say(state, text);
@@ -110,7 +110,7 @@ function readTool(state: StreamState, part: Fields): Step {
     case "error":
       return endOpencodeTool(state, part);
     default:
-      // What it is to be called with is not known yet.
+      // The arguments are not known yet.
       return saw(state);
   }
 }

@@ -16,8 +16,8 @@ import {
 } from "./stream-state.ts";
 
 /**
- * One line of `opencode run --format json`. Types it does not know say nothing. A call is told of when it is over, so that one which runs looks like a request to
- * the model.
+ * Reads one line of `opencode run --format json`. Unknown types say nothing. A call is told when it is over, so a
+ * running call looks like a request to the model.
  */
 export function readOpencode(before: StreamState, line: Fields, clock: WallClock): Step {
   const part = fieldsOf(line.part);
@@ -43,7 +43,7 @@ export function readOpencode(before: StreamState, line: Fields, clock: WallClock
   });
 }
 
-/** A call that is over; where nobody told that it began, both. */
+/** Ends a call, and begins it first where nobody told that it began. */
 export function endOpencodeTool(state: StreamState, part: Fields | null): Step {
   const id = nameOf(part?.callID);
   const call = fieldsOf(part?.state);
@@ -54,7 +54,7 @@ export function endOpencodeTool(state: StreamState, part: Fields | null): Step {
   return andThen(opened, (after) => closeTool(after, id, failed, call.error ?? call.output ?? ""));
 }
 
-/** What is read from the cache is no new work. */
+/** Cache reads are no new work. */
 export function tokensOf(value: unknown): number {
   const tokens = fieldsOf(value);
   const spent = [tokens?.input, tokens?.output, tokens?.reasoning, fieldsOf(tokens?.cache)?.write];
@@ -63,7 +63,7 @@ export function tokensOf(value: unknown): number {
 
 export const outcomeOf = (reason: string): "success" | "failure" => (reason === "stop" ? "success" : "failure");
 
-/** A step that made no calls is the last of its turn. */
+/** A step without calls is the last of its turn. */
 function readFinish(state: StreamState, part: Fields | null): Step {
   const counted = raiseTokens(state, state.tokens + tokensOf(part?.tokens));
   const reason = nameOf(part?.reason) ?? "unknown";

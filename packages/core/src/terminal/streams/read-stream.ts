@@ -15,21 +15,21 @@ import { type Step, type StreamState, saw } from "./stream-state.ts";
 export { type StreamState, startStream } from "./stream-state.ts";
 
 /**
- * One line of an agent's stream, without its end. Whatever is in it, the worst that comes of it is nothing: streams share their
- * terminal with warnings, half lines and whatever else a program prints.
+ * Reads one line of an agent's stream, without its line end. A line that is no JSON says nothing: streams share their
+ * terminal with warnings and half lines.
  */
 export function readStreamLine(family: AgentFamily, state: StreamState, line: string, clock: WallClock): Step {
   const fields = parseLine(line);
   return fields === null ? saw(state) : withoutOldEnding(readFields(family, state, fields, clock));
 }
 
-/** Only what the agent said last can end its turn. */
+/** Only the agent's last message can end its turn. */
 function withoutOldEnding({ state, sights }: Step): Step {
   const last = sights.findLast(({ kind }) => kind === "said" || kind === "tool-started" || kind === "model-asked");
   return last === undefined || last.kind === "said" ? { state, sights } : saw({ ...state, ending: null }, ...sights);
 }
 
-/** Its turn is over and its last words were the marker: it says that it is done. */
+/** The turn is over and its last line was the completion marker: the agent says that it is done. */
 export function findCompletion({ state, sights }: Step, patterns: readonly Pattern[]): readonly Sight[] {
   const { ending } = state;
   const isOver = sights.some((sight) => sight.kind === "turn-ended" && sight.outcome === "success");
@@ -56,12 +56,12 @@ function readFields(family: AgentFamily, state: StreamState, fields: Fields, clo
   }
 }
 
-/** Clocks of one machine, read by two programs. */
+/** Two programs read the same machine's clock this far apart. */
 const slack = 1000;
 
 /**
- * One line of the file a program keeps of its conversation. What it wrote before `since` belongs to an earlier life: a conversation that goes on is
- * written on in the same file, or copied into a new one.
+ * Reads one line of a session file. Lines from before `since` belong to an earlier life: a resumed conversation goes on
+ * in the same file, or is copied into a new one.
  */
 export function readSessionLine(
   family: AgentFamily,
@@ -87,20 +87,20 @@ export function readSessionLine(
   }
 }
 
-/** Files have their times written as we write them, so earlier ones sort first. */
+/** Files write times as we do, so earlier ones sort first. */
 function isBefore(fields: Fields, since: EpochMs): boolean {
   const from = Math.max(0, since - slack);
   const { timestamp } = fields;
   return typeof timestamp === "string" ? timestamp < toIso(from) : (timeOfOpencodeEvent(fields) ?? from) < from;
 }
 
-/** The body of one call of a hook. */
+/** Reads the body of one hook call. */
 export function readHook(state: StreamState, body: string, clock: WallClock): Step {
   const fields = parseLine(body);
   return fields === null ? saw(state) : withoutOldEnding(readClaudeHook(state, fields, clock));
 }
 
-/** Whether a line of Claude Code's file says that these words of ours were put before its model. */
+/** Whether a line of Claude Code's session file says that its model got these words. */
 export function hasWords(line: string, words: string): boolean {
   const attachment = fieldsOf(parseLine(line)?.attachment);
   return attachment?.type === "hook_additional_context" && textIn(attachment.content).includes(words);

@@ -5,32 +5,32 @@ import type { Reading } from "../reading.ts";
 import { isFence, ownLine } from "../speaker.ts";
 import { digestOfValue, nameOf, textIn } from "./read-fields.ts";
 
-/** What of a stream's past is needed to read its next line. Plain data, and bounded however long the stream. */
+/** What is remembered of a stream to read its next line. Plain, bounded data. */
 export interface StreamState {
   /** Ids of the tools that run, oldest first. */
   readonly tools: readonly string[];
-  /** Responses whose tokens are in the total already, and with how many. */
+  /** Responses whose tokens are counted already, and with how many. */
   readonly counted: readonly { readonly id: string; readonly tokens: number }[];
-  /** Of the whole run. */
+  /** The tokens of the whole run. */
   readonly tokens: number;
   /** The response of the main agent that is being read. */
   readonly answer: string | null;
   readonly compacting: boolean;
   /** The beginning of a message that comes in pieces. */
   readonly saying: string;
-  /** Why the program broke its turn off, though it calls that a success. */
+  /** Why the program broke off its turn, although it calls that a success. */
   readonly brokenOff: string | null;
-  /** The last line of what the agent said last, unless something came after it. */
+  /** The last line of the agent's last message, unless something came after it. */
   readonly ending: string | null;
-  /** The conversation it was last seen in. */
+  /** The conversation that it was last seen in. */
   readonly session: string | null;
-  /** A person was asked something and has not answered, as far as its hooks tell. */
+  /** A person was asked and has not answered, by its hooks. */
   readonly asking: boolean;
-  /** When the quota that is used up is back, where a field says so. */
+  /** When the used-up quota is back, where a field says so. */
   readonly resetsAt: EpochMs | null;
   /** The turn that is under way, where it has a name. */
   readonly turn: string | null;
-  /** Ids of what runs in the background, oldest first, where nothing else tells. */
+  /** Ids of background work, oldest first, where nothing else tells. */
   readonly left: readonly string[];
 }
 
@@ -58,7 +58,7 @@ export type Step = Reading<StreamState>;
 
 export const saw = (state: StreamState, ...sights: readonly Sight[]): Step => ({ state, sights });
 
-/** Goes on reading where an earlier step left off. */
+/** Continues with the state of the step before. */
 export function andThen(before: Step, next: (state: StreamState) => Step): Step {
   const after = next(before.state);
   return { state: after.state, sights: [...before.sights, ...after.sights] };
@@ -118,13 +118,13 @@ export function enterSession(
   return saw({ ...state, session: id }, { kind: "session", id, model, version });
 }
 
-/** Words of the agent that somebody else tells, or tells again: only how they end is of interest. */
+/** Notes only how a message ends that another eye tells. */
 export const endWith = (state: StreamState, text: string): StreamState => ({ ...state, ending: lastLineOf(text) });
 
 export const say = (state: StreamState, text: string): Step =>
   saw({ ...state, ending: lastLineOf(text) }, { kind: "said", digest: digestOfValue(text), class: classOfText(text) });
 
-/** `null` when it is set as code. */
+/** `null` when the last line is code. */
 function lastLineOf(text: string): string | null {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const isCode = lines.filter(isFence).length % 2 === 1;
@@ -132,17 +132,17 @@ function lastLineOf(text: string): string | null {
   return last === undefined || isCode ? null : ownLine(cut(last, longestLine), "generic");
 }
 
-/** Within a turn either a tool runs or the model is at work, so the end of the last tool is the start of a request. */
+/** Within a turn either a tool runs or the model is at work, so the end of the last tool begins a request. */
 export const askUnlessToolRuns = (state: StreamState): Step =>
   state.tools.length > 0 ? saw(state) : saw(state, { kind: "model-asked" });
 
-/** The total never falls: a smaller number is one of a single turn, or a mistake. */
+/** The total never falls: a smaller number is that of a single turn, or a mistake. */
 export function raiseTokens(state: StreamState, total: number): Step {
   const tokens = Math.min(total, Number.MAX_SAFE_INTEGER);
   return tokens > state.tokens ? saw({ ...state, tokens }, { kind: "tokens", total: tokens }) : saw(state);
 }
 
-/** One response comes as several lines that repeat its usage, the later ones sometimes higher: only what is new is added. */
+/** A response comes as several lines that repeat its usage, later ones sometimes higher: only the growth is added. */
 export function countResponse(state: StreamState, id: string, tokens: number): Step {
   const before = state.counted.find((each) => each.id === id)?.tokens ?? 0;
   const others = state.counted.filter((each) => each.id !== id);

@@ -17,7 +17,7 @@ import {
   withdrawEscalation,
 } from "./intervene/escalation-life.ts";
 import { hearWords } from "./intervene/hear-words.ts";
-import { closeIncident, openIncident, turnIncident } from "./intervene/incident-life.ts";
+import { closeIncident, openIncident, turnIncident, withStage } from "./intervene/incident-life.ts";
 import { followNudge, nudgeExpires, queueNudge } from "./intervene/nudge-life.ts";
 import { obeyOrder } from "./intervene/obey-order.ts";
 import {
@@ -148,12 +148,12 @@ function takeRung(record: AgentRecord, rung: Exclude<Rung, { kind: "wait" }>, co
     case "go-down":
       return goDown(record, incident, rung.by, now);
     case "revive":
-      return revive(stand(record, incident, downAgain(incident.stage)), rung.by, rung.attempt, context);
+      return revive(withStage(record, incident, downAgain(incident.stage)), rung.by, rung.attempt, context);
     case "give-up":
       return giveUp(record, incident, rung, context);
     case "watch-closely":
       return unchanged(
-        stand(
+        withStage(
           record,
           { ...incident, incarnation: record.life.incarnation },
           { kind: "probation", until: now + policy.recovery.probation },
@@ -176,18 +176,15 @@ const stopFor = (cause: StopCause): Stage => ({
 function noteShut(refused: Intervened, incident: Incident, now: MonoMs): Intervened {
   const { stage } = incident;
   if (stage.kind !== "stopping" || stage.shut !== null) return refused;
-  return { ...refused, record: stand(refused.record, incident, { ...stage, shut: { since: now, told: false } }) };
+  return { ...refused, record: withStage(refused.record, incident, { ...stage, shut: { since: now, told: false } }) };
 }
 
 function tellShut(record: AgentRecord, incident: Incident, because: StopRefusal, now: MonoMs): Intervened {
   const { stage } = incident;
   if (stage.kind !== "stopping" || stage.shut === null) return unchanged(record);
-  const told = stand(record, incident, { ...stage, shut: { ...stage.shut, told: true } });
+  const told = withStage(record, incident, { ...stage, shut: { ...stage.shut, told: true } });
   return tellShutGate(told, incident, because, stage.shut.since, now);
 }
-
-const stand = (record: AgentRecord, incident: Incident, stage: Stage): AgentRecord =>
-  withLadder(record, { incident: { ...incident, stage } });
 
 /** A forced start is forced once: if it fails, the budget counts again. */
 const downAgain = (stage: Stage): Stage =>
@@ -200,7 +197,7 @@ function nudge(
   context: Context,
 ): Intervened {
   const order = { channel, attempt, cause, actor: "rouse", wording: null };
-  return queueNudge(stand(record, incident, { kind: "nudged" }), order, context);
+  return queueNudge(withStage(record, incident, { kind: "nudged" }), order, context);
 }
 
 function tell(record: AgentRecord, now: MonoMs): Intervened {
@@ -211,7 +208,7 @@ function tell(record: AgentRecord, now: MonoMs): Intervened {
 /** Leaves for the next stage and withdraws an open question. Earlier refusals are tried anew. */
 function leave(record: AgentRecord, incident: Incident, stage: Stage, now: MonoMs): Intervened {
   const withdrawn = withdrawEscalation(record, "the ladder went on", now);
-  const left = stand(record, incident, stage);
+  const left = withStage(record, incident, stage);
   return { ...withdrawn, record: withEnding(left, { refused: null }) };
 }
 

@@ -283,6 +283,9 @@ export function nextIncarnation(record: AgentRecord, incarnation: number, now: M
   };
 }
 
+/** How events and actions name one life of an agent. */
+export const lifeOf = ({ agentId, life: { incarnation } }: AgentRecord) => ({ agentId, incarnation });
+
 /** The record with some fields of one group changed. */
 export const withSeen = (record: AgentRecord, changes: Partial<Seen>): AgentRecord => ({
   ...record,

@@ -341,16 +341,9 @@ function refuse(record: AgentRecord, given: number | undefined, because: AckReas
 }
 
 function lostEvents(record: AgentRecord, ordered: Ordered): RouseEvent[] {
-  if (ordered.lostBefore === 0 || record.beats.lastSequence === null) return [];
-  return [
-    {
-      type: "HEARTBEATS_LOST",
-      payload: {
-        agentId: record.agentId,
-        count: ordered.lostBefore,
-        afterSequence: record.beats.lastSequence,
-        beforeSequence: ordered.sequence,
-      },
-    },
-  ];
+  const { lostBefore: count, sequence: beforeSequence } = ordered;
+  const { lastSequence: afterSequence } = record.beats;
+  if (count === 0 || afterSequence === null) return [];
+  const payload = { agentId: record.agentId, count, afterSequence, beforeSequence };
+  return [{ type: "HEARTBEATS_LOST", payload }];
 }

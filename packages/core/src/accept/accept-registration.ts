@@ -13,6 +13,18 @@ export interface Accepted {
   readonly events: readonly RouseEvent[];
 }
 
+/** A signal that brought knowledge and needs no answer. */
+export const learnt = (record: AgentRecord, events: readonly RouseEvent[] = []): Accepted => ({
+  record,
+  answer: null,
+  events,
+});
+
+export const hearNow = (record: AgentRecord, now: MonoMs): AgentRecord => ({
+  ...record,
+  life: { ...record.life, heard: true, heardAt: now },
+});
+
 /**
  * Registering again starts a new life, unless the present one was never heard: then it is the same registration
  * repeated.
@@ -55,14 +67,16 @@ export const isOursToNumber = (record: AgentRecord, wanted: number): boolean =>
   wanted > record.life.incarnation &&
   (isHeld(record) || (isStartingAgain(record) && wanted > record.life.incarnation + 1));
 
-/** Notes that the agent's only task timed out: whatever it does from now on is overtime. */
-export function noteOvertime(
+/** A task that was taken away need not be started. If it was the only one and timed out, what follows is overtime. */
+export function noteTaken(
   record: AgentRecord,
   { taskId, because, alone }: Extract<Signal, { kind: "task-taken" }>,
   now: MonoMs,
 ): AgentRecord {
-  if (because !== "timed-out" || !alone || record.task.id !== taskId || isOver(record)) return record;
-  return { ...record, task: { ...record.task, overtime: { taskId, since: now } } };
+  if (record.task.id !== taskId) return record;
+  const isOvertime = because === "timed-out" && alone && !isOver(record);
+  const overtime = isOvertime ? { taskId, since: now } : record.task.overtime;
+  return { ...record, task: { ...record.task, assignedAt: null, overtime } };
 }
 
 /**

@@ -11,10 +11,10 @@ import {
 import type { Context } from "../context.ts";
 import { type Activity, isToolOpen, type Mark, type WorkClock } from "../facts.ts";
 import { isHeldBack } from "../incident.ts";
-import { type AgentRecord, nextIncarnation } from "../record.ts";
+import { type AgentRecord, lifeOf, nextIncarnation } from "../record.ts";
 import type { HeldSignal, ReportSignal, Signal } from "../signal.ts";
 import { lacksMarker, newTerminal, speaksForCommand, type TerminalFacts } from "../terminal-facts.ts";
-import type { Accepted } from "./accept-registration.ts";
+import { type Accepted, learnt } from "./accept-registration.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
 import { endAtRefusal, keepToLimit } from "./read-limit.ts";
 import { readSight } from "./read-sights.ts";
@@ -210,9 +210,8 @@ export function acceptLoss(
   const { now } = context;
   const { terminal } = record.seen;
   if (terminal === null || signal.incarnation !== record.life.incarnation || terminal.exit !== null)
-    return { record, answer: null, events: [] };
-  const { agentId } = record;
-  const { incarnation } = record.life;
+    return learnt(record);
+  const { agentId, incarnation } = lifeOf(record);
   const { process, because = "gone" } = signal;
   const events: RouseEvent[] = [];
   if (terminal.holder === "here" || (terminal.lostBecause ?? "gone") !== because)
@@ -221,12 +220,12 @@ export function acceptLoss(
     ...record,
     seen: { ...record.seen, terminal: { ...terminal, holder: "lost", lostBecause: because } },
   };
-  if (signal.process === "alive") return { record: lost, answer: null, events };
+  if (signal.process === "alive") return learnt(lost, events);
   const exit = signal.exit ?? { code: null, signal: null, cause: "unseen" as const };
   const at = Math.max(record.life.bornAt, now - (signal.ago ?? 0));
   const ended = takeExit(lost, { ...exit, at });
   events.push(...exited(lost, ended, now));
-  return { record: withClocks(record, ended, context), answer: null, events };
+  return learnt(withClocks(record, ended, context), events);
 }
 
 /** An agent that was done but left processes in a person's terminal finishes with the last of those. */
@@ -237,12 +236,12 @@ export function acceptNobodyLeft(
 ): Accepted {
   const { terminal } = record.seen;
   const isMeant = signal.incarnation === record.life.incarnation && (terminal?.leftovers ?? null) !== null;
-  if (terminal === null || terminal.exit === null || !isMeant) return { record, answer: null, events: [] };
+  if (terminal === null || terminal.exit === null || !isMeant) return learnt(record);
   const ended = takeExit(
     { ...record, seen: { ...record.seen, terminal: { ...terminal, leftovers: null } } },
     terminal.exit,
   );
-  return { record: withClocks(record, ended, context), answer: null, events: [] };
+  return learnt(withClocks(record, ended, context));
 }
 
 /**

@@ -178,25 +178,16 @@ function describeChanges(before: AgentRecord, after: AgentRecord): RouseEvent[] 
   const missed = missedBeats(after);
   if (missed !== null && Number(missed.evidence["missed"]) > Number(missedBeats(before)?.evidence["missed"] ?? 0)) {
     const { missed: count, silentSeconds } = missed.evidence;
-    events.push({
-      type: "HEARTBEAT_MISSED",
-      payload: { agentId, missed: Number(count), silentSeconds: Number(silentSeconds) },
-    });
+    const payload = { agentId, missed: Number(count), silentSeconds: Number(silentSeconds) };
+    events.push({ type: "HEARTBEAT_MISSED", payload });
   }
   if (after.work.activity.kind === "FINISHED" && before.work.activity.kind !== "FINISHED") {
     events.push({ type: "AGENT_FINISHED", payload: { agentId, incarnation: after.life.incarnation } });
   }
   if (after.health.state !== before.health.state) {
-    events.push({
-      type: "HEALTH_STATE_CHANGED",
-      payload: {
-        agentId,
-        from: before.health.state,
-        to: after.health.state,
-        reason: after.health.reason,
-        findings: after.health.findings.map(withoutSince),
-      },
-    });
+    const { state: to, reason, findings } = after.health;
+    const payload = { agentId, from: before.health.state, to, reason, findings: findings.map(withoutSince) };
+    events.push({ type: "HEALTH_STATE_CHANGED", payload });
   }
   return events;
 }

@@ -1,7 +1,7 @@
 import { type EscalationDecision, type FleetCause, fleetId, type MonoMs, type Policy } from "@rouse/contract";
 import { gatheringTime } from "../assess/terminal-signs.ts";
 import type { Escalation } from "../incident.ts";
-import { timeToAnswer } from "../intervene/escalation-life.ts";
+import { askQuestion } from "../intervene/escalation-life.ts";
 import { type ActionOutcome, type Told, tellRaised, tellResolved } from "../signal.ts";
 import { type Scope, wholeFleet } from "./watch-fleet.ts";
 
@@ -117,23 +117,12 @@ interface Tellable extends Pick<FleetIncident, "id" | "because" | "scope" | "ope
 export function tellOfFleet(counts: { questions: number; alerts: number }, policy: () => Policy) {
   function ask(incident: Tellable, askedBefore: number, now: MonoMs): FleetDoings {
     counts.questions += 1;
-    const reason = incident.because;
-    const allowed = timeToAnswer(askedBefore, policy());
-    const question: Escalation = {
-      ...{ id: `${fleetId}.${counts.questions}`, reason, severity: "SEV-2", severeSince: null, openedAt: now },
-      ...{ until: now + allowed, askedBefore, otherwise: { kind: "keep" }, delivery: "queued" },
-      ...{ acknowledged: null, overdueTold: false },
-    };
-    const { id: escalation, until, severity } = question;
-    incident.stage = { kind: "asked", question };
-    const answerWithinSeconds = Math.round(allowed / 1000);
-    const payload = { agentId: fleetId, escalation, incident: incident.id, reason, severity, answerWithinSeconds };
-    const asked: FleetDoings = {
-      ...nothing,
-      events: [{ type: "ESCALATION_TRIGGERED", payload }],
-      actions: [{ kind: "escalate", key: `${escalation}/asked`, agentId: fleetId, escalation, until }],
-    };
-    return combine([alert(incident, now), asked]);
+    const id = `${fleetId}.${counts.questions}`;
+    const how = { severity: "SEV-2", askedBefore, otherwise: { kind: "keep" } } as const;
+    const question = { id, reason: incident.because, ...how };
+    const { escalation, ...asked } = askQuestion(fleetId, incident.id, question, now, policy());
+    incident.stage = { kind: "asked", question: escalation };
+    return combine([alert(incident, now), { ...nothing, ...asked }]);
   }
 
   /** One alert for all agents; a repeated question renews it. */

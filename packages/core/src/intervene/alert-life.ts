@@ -2,7 +2,7 @@ import { type AlertSeverity, describeDuration, type MonoMs, type Policy, type Qu
 import { earliest } from "../assess/look.ts";
 import type { Response } from "../decide/choose-response.ts";
 import { isStanding } from "../limit.ts";
-import { type AgentRecord, type AlertLife, isStartingAgain } from "../record.ts";
+import { type AgentRecord, type AlertLife, isStartingAgain, lifeOf } from "../record.ts";
 import { runsOnce } from "../restart-rule.ts";
 import { type Signal, type Told, tellRaised, tellResolved } from "../signal.ts";
 
@@ -121,8 +121,7 @@ interface Need {
 }
 
 function keyOf(record: AgentRecord): Need | null {
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { agentId, incarnation } = lifeOf(record);
   const { terminal } = record.seen;
   const asks = terminal?.asks ?? null;
   const why = asks === null ? undefined : hopeless[asks.what];
@@ -139,8 +138,7 @@ function keyOf(record: AgentRecord): Need | null {
  * and could not be started.
  */
 function keyOfEnd(record: AgentRecord): Need | null {
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { agentId, incarnation } = lifeOf(record);
   const { terminal } = record.seen;
   const { findings } = record.health;
   const { restart } = record.ending;
@@ -165,8 +163,7 @@ function keyOfEnd(record: AgentRecord): Need | null {
 
 /** The agent was to go on, but its program says that the limit stands for long. */
 function keyOfLimit(record: AgentRecord): Need | null {
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { agentId, incarnation } = lifeOf(record);
   const { limit } = record.seen;
   if (limit?.putOffFor === undefined || !(isStanding(limit) || isStartingAgain(record))) return null;
   return {

@@ -11,7 +11,7 @@ import type { Context } from "../context.ts";
 import type { Doubt } from "../doubt.ts";
 import type { Escalation, Incident } from "../incident.ts";
 import { type AgentRecord, withLadder } from "../record.ts";
-import type { Signal } from "../signal.ts";
+import type { Signal, Told } from "../signal.ts";
 import { type Intervened, join, raiseAlert, unchanged } from "./alert-life.ts";
 
 /** So many critical tasks that wait for a person make it everybody's matter. */
@@ -33,37 +33,37 @@ export function escalate(
 ): Intervened {
   const { agentId } = record;
   const number = record.ladder.counts.escalations + 1;
-  const id = `${agentId}.${number}`;
   const severity = severityOf(reason, doubt);
-  const allowed = timeToAnswer(askedBefore, policy);
-  const until = now + allowed;
-  const escalation: Escalation = {
-    id,
-    reason,
-    severity,
-    severeSince: severity === "SEV-1" ? now : null,
-    openedAt: now,
-    until,
-    askedBefore,
-    otherwise,
-    delivery: "queued",
-    acknowledged: null,
-    overdueTold: false,
-  };
-  const asked: Incident = {
-    ...incident,
-    severity,
-    escalations: incident.escalations + 1,
-    stage: { kind: "escalated", escalation },
-  };
-  const answerWithinSeconds = Math.round(allowed / 1000);
-  const payload = { agentId, escalation: id, incident: incident.id, reason, severity, answerWithinSeconds };
+  const question = { id: `${agentId}.${number}`, reason, severity, askedBefore, otherwise };
+  const { escalation, ...told } = askQuestion(agentId, incident.id, question, now, policy);
+  const escalations = incident.escalations + 1;
   return {
     record: withLadder(record, {
-      incident: asked,
+      incident: { ...incident, severity, escalations, stage: { kind: "escalated", escalation } },
       asked: { cause: incident.cause, at: now },
       counts: { ...record.ladder.counts, escalations: number },
     }),
+    ...told,
+  };
+}
+
+/** Opens a question about an agent, or about the fleet, and tells of it. */
+export function askQuestion(
+  agentId: string,
+  incident: string,
+  question: Pick<Escalation, "id" | "reason" | "severity" | "askedBefore" | "otherwise">,
+  now: MonoMs,
+  policy: Policy,
+): Told & { readonly escalation: Escalation } {
+  const { id, reason, severity, askedBefore } = question;
+  const allowed = timeToAnswer(askedBefore, policy);
+  const until = now + allowed;
+  const severeSince = severity === "SEV-1" ? now : null;
+  const delivery = { delivery: "queued", acknowledged: null, overdueTold: false } as const;
+  const answerWithinSeconds = Math.round(allowed / 1000);
+  const payload = { agentId, escalation: id, incident, reason, severity, answerWithinSeconds };
+  return {
+    escalation: { ...question, severeSince, openedAt: now, until, ...delivery },
     events: [{ type: "ESCALATION_TRIGGERED", payload }],
     actions: [{ kind: "escalate", key: `${id}/asked`, agentId, escalation: id, until }],
   };
@@ -73,7 +73,7 @@ export function escalate(
 const longestToAnswer = hours(8);
 
 /** Twice as long each time, so that nobody is woken every quarter of an hour. */
-export const timeToAnswer = (askedBefore: number, { escalation }: Policy): DurationMs =>
+const timeToAnswer = (askedBefore: number, { escalation }: Policy): DurationMs =>
   Math.max(escalation.timeout, Math.min(longestToAnswer, escalation.timeout * 2 ** askedBefore));
 
 /** Nobody answered and the agent runs on: a person is called, and the question is asked again. */

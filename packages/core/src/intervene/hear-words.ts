@@ -5,11 +5,11 @@ import { chooseChannel } from "../decide/choose-channel.ts";
 import { endedWithOthers, isMatterOfFleet } from "../decide/choose-response.ts";
 import { illnessOf, nudgedFor } from "../decide/choose-rung.ts";
 import { type Escalation, type Incident, isSettled, type Stage } from "../incident.ts";
-import { type AgentRecord, type AnswersHeard, isOver, isStartingAgain, withLadder } from "../record.ts";
+import { type AgentRecord, type AnswersHeard, isOver, isStartingAgain, withEnding, withLadder } from "../record.ts";
 import type { Signal } from "../signal.ts";
 import { type Intervened, join, unchanged } from "./alert-life.ts";
 import { escalate, openEscalation, withdrawEscalation } from "./escalation-life.ts";
-import { closeIncident, openIncident } from "./incident-life.ts";
+import { closeIncident, openIncident, withStage } from "./incident-life.ts";
 import { queueNudge } from "./nudge-life.ts";
 import { handOffWording, selfReflection, takenWording, type Wording } from "./word-nudge.ts";
 
@@ -62,11 +62,7 @@ function hearDecision(record: AgentRecord, signal: Extract<Signal, { kind: "deci
   const { actions } = withdrawEscalation(record, `decided: ${decision}`, now);
   const payload = { agentId, escalation: escalation.id, decision, actor, reason };
   const decided = (stage: Stage): Intervened => ({
-    record: {
-      ...record,
-      ladder: { ...record.ladder, incident: { ...incident, stage } },
-      ending: { ...record.ending, refused: null },
-    },
+    record: withEnding(withStage(record, incident, stage), { refused: null }),
     events: [{ type: "ESCALATION_DECIDED", payload }],
     actions,
   });
@@ -104,10 +100,7 @@ function hearDecisionForAll(
   if (incident === null) return opened;
   const next = decision === "force_handoff" ? "hand-off" : "bring-back";
   const stage: Stage = { kind: "stopping", cause: "decided", actor, next, interrupted: 0, shut: null };
-  const going = {
-    ...opened,
-    record: withLadder(opened.record, { incident: { ...incident, stage } }),
-  };
+  const going = { ...opened, record: withStage(opened.record, incident, stage) };
   return decision === "force_handoff" && !doubt.frozen ? handOff(going, actor, context) : going;
 }
 
@@ -122,10 +115,7 @@ function bringBack(record: AgentRecord, context: Context): Intervened {
   if (incident === null) return opened;
   const by = handedOver.because === "recoveries-exhausted" ? "recovery" : "restart";
   const stage: Stage = { kind: "down", by, pressed: true, notBefore: null };
-  return {
-    ...opened,
-    record: withLadder(opened.record, { incident: { ...incident, stage } }),
-  };
+  return { ...opened, record: withStage(opened.record, incident, stage) };
 }
 
 function wayBackOf({ illness }: Incident, { reason }: Escalation): "restart" | "recovery" {

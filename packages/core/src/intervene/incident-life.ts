@@ -10,8 +10,8 @@ import type {
 import type { Context } from "../context.ts";
 import { isQuestion } from "../decide/ask-orchestrator.ts";
 import { endedWithOthers } from "../decide/choose-response.ts";
-import { type Incident, isSettled } from "../incident.ts";
-import { type AgentRecord, isOver, withLadder } from "../record.ts";
+import { type Incident, isSettled, type Stage } from "../incident.ts";
+import { type AgentRecord, isOver, lifeOf, withLadder } from "../record.ts";
 import { type Intervened, join, raiseAlert, unchanged } from "./alert-life.ts";
 import { openEscalation, withdrawEscalation } from "./escalation-life.ts";
 import { dropNudge, isReminder, nudgesSpent } from "./nudge-life.ts";
@@ -19,8 +19,7 @@ import { recallStop } from "./stop-life.ts";
 
 export function openIncident(record: AgentRecord, illness: Illness, cause: HealthReason, context: Context): Intervened {
   const { now } = context;
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { agentId, incarnation } = lifeOf(record);
   const number = record.ladder.counts.incidents + 1;
   const id = `${agentId}/${number}`;
   const incident: Incident = {
@@ -41,6 +40,9 @@ export function openIncident(record: AgentRecord, illness: Illness, cause: Healt
     actions: [],
   };
 }
+
+export const withStage = (record: AgentRecord, incident: Incident, stage: Stage): AgentRecord =>
+  withLadder(record, { incident: { ...incident, stage } });
 
 /** The agent became worse: the same incident, from the first rung of the graver ladder. */
 export function turnIncident(

@@ -13,7 +13,7 @@ import { markNow } from "../accept/work-clock.ts";
 import { hasNewStep, isLoop, movedSince, withoutCleared } from "../assess/moved-since.ts";
 import type { Context } from "../context.ts";
 import type { NudgeLife, NudgeSpent, Reached } from "../incident.ts";
-import { type AgentRecord, withLadder } from "../record.ts";
+import { type AgentRecord, lifeOf, withLadder } from "../record.ts";
 import type { Action, Signal } from "../signal.ts";
 import { startAnew } from "../steps/step.ts";
 import { type Intervened, join, unchanged } from "./alert-life.ts";
@@ -30,8 +30,7 @@ interface NudgeOrder {
 
 /** Queues a nudge; its channel takes it from there. */
 export function queueNudge(record: AgentRecord, order: NudgeOrder, { now, policy }: Context): Intervened {
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { agentId, incarnation } = lifeOf(record);
   const { channel, attempt, cause, actor } = order;
   const number = record.ladder.counts.nudges + 1;
   const id = `${agentId}/${incarnation}/nudge/${number}`;

@@ -4,7 +4,7 @@ import { wasStopped } from "../assess/terminal-signs.ts";
 import type { Context } from "../context.ts";
 import type { StopLife } from "../incident.ts";
 import { endedAtLimit, isStanding } from "../limit.ts";
-import { type AgentRecord, hasLeftovers, isStartingAgain, withEnding, withSeen } from "../record.ts";
+import { type AgentRecord, hasLeftovers, isStartingAgain, lifeOf, withEnding, withSeen } from "../record.ts";
 import { isBetweenRuns } from "../restart-rule.ts";
 import type { OrderSignal, Signal } from "../signal.ts";
 import { type Intervened, unchanged } from "./alert-life.ts";
@@ -98,8 +98,7 @@ function cancelRestart(record: AgentRecord, order: OrderSignal, context: Context
 
 /** The stop is under way already. From here on it is the person's, who also decides what follows. */
 function adopt(record: AgentRecord, stop: StopLife, actor: string, thenRestart: boolean): Intervened {
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { agentId, incarnation } = lifeOf(record);
   const evidence = ["order"];
   const payload = { agentId, incarnation, key: stop.key, actor, because: "ordered" as const, evidence };
   return {

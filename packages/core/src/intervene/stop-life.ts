@@ -13,7 +13,7 @@ import type { Context } from "../context.ts";
 import { kindsOfEvidence, restsOnSilence } from "../decide/evidence.ts";
 import { isOut } from "../decide/kill-gate.ts";
 import type { Incident, StopLife } from "../incident.ts";
-import { type AgentRecord, withEnding } from "../record.ts";
+import { type AgentRecord, lifeOf, withEnding } from "../record.ts";
 import type { Action, ActionOutcome, Signal } from "../signal.ts";
 import { type Intervened, raiseAlert, unchanged } from "./alert-life.ts";
 
@@ -27,8 +27,7 @@ export interface StopOrder {
 
 /** Saves the work first. The order follows after that, if everything still holds. */
 export function saveWork(record: AgentRecord, order: StopOrder, { now, policy }: Context): Intervened {
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { agentId, incarnation } = lifeOf(record);
   const stop: StopLife = { ...order, decidedAt: now, saved: null, orderedAt: null, evidence: [], outcome: null };
   const counts = { ...record.ladder.counts, stops: record.ladder.counts.stops + 1 };
   return {
@@ -41,24 +40,15 @@ export function saveWork(record: AgentRecord, order: StopOrder, { now, policy }:
 /** Orders the holder to stop the agent. */
 export function orderStop(record: AgentRecord, stop: StopLife, context: Context): Intervened {
   const { now, policy } = context;
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { stopGrace: grace } = policy;
+  const { agentId, incarnation } = lifeOf(record);
   const { key, cause, actor } = stop;
   const evidence = evidenceFor(record, cause, context);
   const payload = { agentId, incarnation, key, actor, because: cause, evidence };
   return {
     record: withEnding(record, { stop: { ...stop, orderedAt: now, evidence } }),
     events: [{ type: "TERMINATION_ORDERED", payload }],
-    actions: [
-      {
-        kind: "stop-agent",
-        key,
-        agentId,
-        incarnation,
-        grace: policy.stopGrace,
-        ...validity(record, cause, context),
-      },
-    ],
+    actions: [{ kind: "stop-agent", key, agentId, incarnation, grace, ...validity(record, cause, context) }],
   };
 }
 
@@ -74,8 +64,7 @@ function validity(record: AgentRecord, cause: StopCause, { now, policy }: Contex
 
 /** The matter is over while our order is out. A stop that the holder has begun cannot be taken back. */
 export function recallStop(record: AgentRecord): Intervened {
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { agentId, incarnation } = lifeOf(record);
   const { stop } = record.ending;
   if (!isOut(stop)) return unchanged(record);
   const action: Action = { kind: "withdraw-stop", key: `${stop.key}/over`, agentId, incarnation, stop: stop.key };
@@ -208,8 +197,7 @@ export function concludeOrder(record: AgentRecord): Intervened {
 }
 
 function noteWork(record: AgentRecord, stop: StopLife, { work }: Extract<ActionOutcome, { kind: "work" }>): Intervened {
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { agentId, incarnation } = lifeOf(record);
   const events: RouseEvent[] =
     work.kind === "saved"
       ? [{ type: "WORK_SAVED", payload: { agentId, incarnation, commit: work.commit, changed: work.changed } }]
@@ -220,8 +208,7 @@ function noteWork(record: AgentRecord, stop: StopLife, { work }: Extract<ActionO
 }
 
 function describe(record: AgentRecord, stop: StopLife, outcome: NonNullable<StopLife["outcome"]>): RouseEvent[] {
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { agentId, incarnation } = lifeOf(record);
   const { cause: because, actor } = stop;
   switch (outcome.kind) {
     case "stopped": {

@@ -15,7 +15,7 @@ import type { Context } from "../context.ts";
 import { blindSince, type Doubt } from "../doubt.ts";
 import { type Intervened, unchanged } from "../intervene/alert-life.ts";
 import { endedAtLimit, isStanding } from "../limit.ts";
-import { type AgentRecord, isOver, isStartingAgain, withEnding, withLadder } from "../record.ts";
+import { type AgentRecord, isOver, isStartingAgain, lifeOf, withEnding, withLadder } from "../record.ts";
 import { isBetweenRuns, recentRestarts, restartsAllowed } from "../restart-rule.ts";
 import { type Signal, tellRaised } from "../signal.ts";
 import type { Limit } from "../terminal-facts.ts";
@@ -43,8 +43,7 @@ export function revive(record: AgentRecord, by: "restart" | "recovery", attempt:
 }
 
 function start(record: AgentRecord, key: string, because: RestartCause, attempt: number, now: MonoMs): Intervened {
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { agentId, incarnation } = lifeOf(record);
   const { id: taskId } = record.task;
   const reason = reasonOf(record, because);
   const events: RouseEvent[] = [{ type: "RESTART_ORDERED", payload: { agentId, incarnation, key, because, attempt } }];
@@ -233,20 +232,11 @@ export function noticeRestart(before: AgentRecord, after: AgentRecord, now: Mono
   const { checkpoint, step, lost } = recovered.context;
   const startedAt = after.seen.terminal?.startedAt ?? after.life.bornAt;
   const downFor = Math.max(0, startedAt - (after.life.formerEndAt ?? startedAt));
-  events.push({
-    type: "RECOVERY_COMPLETED",
-    payload: {
-      taskId,
-      agentId,
-      newAgentId: agentId,
-      incarnation: after.life.incarnation,
-      fromCheckpoint: checkpoint,
-      step,
-      lost,
-      tookSeconds: Math.round(downFor / 100) / 10,
-    },
-  });
-  return events;
+  const { incarnation } = after.life;
+  const tookSeconds = Math.round(downFor / 100) / 10;
+  const from = { fromCheckpoint: checkpoint, step, lost, tookSeconds };
+  const payload = { taskId, agentId, newAgentId: agentId, incarnation, ...from };
+  return [...events, { type: "RECOVERY_COMPLETED", payload }];
 }
 
 const hasBegun = (before: AgentRecord, life: number): boolean =>

@@ -1,4 +1,4 @@
-import type { ShippedFamily, ShippedPattern } from "./shipped.ts";
+import { patternsOf, type ShippedFamily, type ShippedPattern } from "./shipped.ts";
 
 const prompt = /^\s*›(?:\s|$)(?!\s?\d\. )/;
 
@@ -27,19 +27,15 @@ export const codex: ShippedFamily = {
       name: "codex-retry-limit",
       pattern: /^(?:[a-z]{1,20} ?[a-z]{0,20}: )?exceeded retry limit, last status: (?:429|503|529)\b/i,
     },
-    {
-      kind: "rate-limit",
-      name: "codex-status-429",
-      limit: "rate",
-      pattern: /^(?:[a-z]{1,20} ?[a-z]{0,20}: )?unexpected status (?:429|529) /i,
-    },
-    {
-      kind: "rate-limit",
-      name: "codex-rate-limit",
-      limit: "rate",
-      pattern:
-        /^(?:[a-z]{1,20} ?[a-z]{0,20}: )?(?:stream disconnected before completion: )?Rate limit reached for \S{1,60} (?:\(|in org|on )/i,
-    },
+    ...patternsOf(
+      "rate-limit",
+      {
+        "codex-status-429": /^(?:[a-z]{1,20} ?[a-z]{0,20}: )?unexpected status (?:429|529) /i,
+        "codex-rate-limit":
+          /^(?:[a-z]{1,20} ?[a-z]{0,20}: )?(?:stream disconnected before completion: )?Rate limit reached for \S{1,60} (?:\(|in org|on )/i,
+      },
+      { limit: "rate" },
+    ),
     {
       kind: "rate-limit",
       name: "codex-at-capacity",
@@ -107,11 +103,9 @@ export const codex: ShippedFamily = {
       pattern:
         /^(?:ERROR: )?(?:Codex ran out of room in the model['’]s context window|Your input exceeds the context window\b)/i,
     },
-    {
-      kind: "file",
-      name: "codex-file-changed",
-      pattern: /^(?:Edited|Added|Deleted|Updated) (\S{1,300}) \(\+\d{1,7} -\d{1,7}\)/,
-    },
-    { kind: "file", name: "codex-file-read", pattern: /^Read ((?=\S{0,300}[./])\S{1,300})$/ },
+    ...patternsOf("file", {
+      "codex-file-changed": /^(?:Edited|Added|Deleted|Updated) (\S{1,300}) \(\+\d{1,7} -\d{1,7}\)/,
+      "codex-file-read": /^Read ((?=\S{0,300}[./])\S{1,300})$/,
+    }),
   ],
 };

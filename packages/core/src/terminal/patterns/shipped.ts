@@ -35,3 +35,10 @@ export interface ShippedFamily {
   readonly hint: RegExp;
   readonly patterns: readonly ShippedPattern[];
 }
+
+/** Patterns of one kind by their names, with what they have in common. */
+export const patternsOf = (
+  kind: PatternKind,
+  byName: Readonly<Record<string, RegExp>>,
+  common: Omit<ShippedPattern, "kind" | "name" | "pattern"> = {},
+): readonly ShippedPattern[] => Object.entries(byName).map(([name, pattern]) => ({ kind, name, pattern, ...common }));

@@ -79,7 +79,7 @@ export function climbLadder(before: AgentRecord, signal: Signal, context: Contex
         later(nextRunDue(record, context), now),
         burnDue(record, now),
       ];
-      return wakeFor(tellWhomItConcerns(before, at, context), others.reduce(earliest, rung.until));
+      return wakeFor(respondAnew(before, at, context), others.reduce(earliest, rung.until));
     }
     at = join(at, takeRung(at.record, rung, context));
   }
@@ -89,7 +89,7 @@ export function climbLadder(before: AgentRecord, signal: Signal, context: Contex
 }
 
 /** A change of incident, hand-over or alert may change who is told, so the response is chosen again. */
-function tellWhomItConcerns(before: AgentRecord, at: Intervened, context: Context): Intervened {
+function respondAnew(before: AgentRecord, at: Intervened, context: Context): Intervened {
   const { now } = context;
   const isClosed = at.record.ladder.incident === null && before.ladder.incident !== null;
   if (

@@ -16,14 +16,14 @@ import type { HeldSignal, ReportSignal, Signal } from "../signal.ts";
 import { lacksMarker, newTerminal, speaksForCommand, type TerminalFacts } from "../terminal-facts.ts";
 import { type Accepted, learnt } from "./accept-registration.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
-import { endAtRefusal, keepToLimit } from "./read-limit.ts";
+import { endAtRefusal, waitOutLimit } from "./read-limit.ts";
 import { readSight } from "./read-sights.ts";
 import { readTree } from "./read-tree.ts";
-import { needsYouNoMore, type Sighted, stopAwaiting } from "./sighted.ts";
+import { questionEnded, type Sighted, stopAwaiting } from "./sighted.ts";
 import { markNow, noteQuiet, turnClock, withoutStretch, workedUntil } from "./work-clock.ts";
 
 /** A holder keeps the agent's terminal: a new life, or the same one found again by a monitor that was away. */
-export function acceptHold(record: AgentRecord, signal: HeldSignal, context: Context): Accepted {
+export function acceptHeld(record: AgentRecord, signal: HeldSignal, context: Context): Accepted {
   const { now } = context;
   const { hold } = signal;
   const { agentId, incarnation } = hold;
@@ -120,7 +120,7 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, context: 
     stopAwaiting(sighted, record.agentId, mark, at, policy);
     endStart(sighted, record, at, policy);
     if (report.exit !== null) endAtRefusal(sighted, report.exit, terminal, surroundings);
-    keepToLimit(sighted, record.work.activity, at);
+    waitOutLimit(sighted, record.work.activity, at);
   }
   events.push(...takeLeftovers(sighted, report, record.agentId, at));
   const { activity, terminal: shown, facts, limit, steps } = sighted;
@@ -158,7 +158,7 @@ function takeLeftovers(sighted: Sighted, report: HolderReport, agentId: string, 
   if (report.exit === null && terminal.exit === null) {
     // The agent's own process is over, so nobody can answer its question any more.
     const { asks } = terminal;
-    if (asks !== null && asks.untold !== true) told.push(needsYouNoMore(agentId, asks.since, at));
+    if (asks !== null && asks.untold !== true) told.push(questionEnded(agentId, asks.since, at));
     terminal.asks = null;
     terminal.wait = null;
     terminal.finishesAt = null;
@@ -202,7 +202,7 @@ const withClock = (record: AgentRecord, clock: WorkClock): AgentRecord => ({
 });
 
 /** A lost holder says nothing about the agent, unless the agent's own process is gone too. */
-export function acceptLoss(
+export function acceptHolderLost(
   record: AgentRecord,
   signal: Extract<Signal, { kind: "holder-lost" }>,
   context: Context,
@@ -229,7 +229,7 @@ export function acceptLoss(
 }
 
 /** An agent that was done but left processes in a person's terminal finishes with the last of those. */
-export function acceptNobodyLeft(
+export function acceptLeftoversGone(
   record: AgentRecord,
   signal: Extract<Signal, { kind: "leftovers-gone" }>,
   context: Context,
@@ -274,7 +274,7 @@ function exited(
   const { code, signal, cause } = terminal?.exit ?? { code: null, signal: null, cause: "unseen" as const };
   const asked = before.seen.terminal?.asks ?? null;
   return [
-    ...(asked === null || asked.untold === true ? [] : [needsYouNoMore(agentId, asked.since, at)]),
+    ...(asked === null || asked.untold === true ? [] : [questionEnded(agentId, asked.since, at)]),
     { type: "PROCESS_EXITED", payload: { agentId, incarnation, code, signal, cause } },
   ];
 }

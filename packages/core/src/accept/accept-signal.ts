@@ -4,7 +4,7 @@ import type { AgentRecord } from "../record.ts";
 import type { Signal } from "../signal.ts";
 import { acceptHeartbeat } from "./accept-heartbeat.ts";
 import { type Accepted, acceptRegistration, hearNow, learnt, noteClaim, noteTaken } from "./accept-registration.ts";
-import { acceptHold, acceptLoss, acceptNobodyLeft, acceptReport } from "./accept-report.ts";
+import { acceptHeld, acceptHolderLost, acceptLeftoversGone, acceptReport } from "./accept-report.ts";
 import { acceptSteps } from "./accept-steps.ts";
 import { forgiveGaps } from "./forgive-gaps.ts";
 import { finishIfQuiet } from "./read-completion.ts";
@@ -42,13 +42,13 @@ export function acceptSignal(given: AgentRecord, signal: Signal, context: Contex
     case "stepped":
       return acceptSteps(record, signal, context);
     case "held":
-      return acceptHold(record, signal, context);
+      return acceptHeld(record, signal, context);
     case "reported":
       return finishIfQuiet(acceptReport(record, signal, context), context);
     case "holder-lost":
-      return acceptLoss(record, signal, context);
+      return acceptHolderLost(record, signal, context);
     case "leftovers-gone":
-      return acceptNobodyLeft(record, signal, context);
+      return acceptLeftoversGone(record, signal, context);
   }
 }
 

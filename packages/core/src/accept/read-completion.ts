@@ -4,7 +4,7 @@ import type { Activity } from "../facts.ts";
 import type { AgentRecord } from "../record.ts";
 import type { TerminalFacts } from "../terminal-facts.ts";
 import type { Accepted } from "./accept-registration.ts";
-import { endQuestion, type Moment, restsWith, type SightContext, type Sighted, wakerOf } from "./sighted.ts";
+import { endQuestion, isAtInput, type Moment, type SightContext, type Sighted, wakerOf } from "./sighted.ts";
 import { turnClock } from "./work-clock.ts";
 
 /** The completion marker is believed after this much quiet: a program that goes on does so within moments. */
@@ -78,11 +78,11 @@ function isAtRest({ activity, terminal }: Sighted): boolean {
   if (activity.kind === "RUNNING") return activity.open === null;
   // A process that the agent left running may be a server that never ends, so the agent's word counts.
   if (activity.kind === "WAITING" && activity.for === wakerOf(terminal)) return true;
-  return activity.kind !== "WAITING" || (terminal.asks !== null && restsWith(terminal.asks.what));
+  return activity.kind !== "WAITING" || (terminal.asks !== null && isAtInput(terminal.asks.what));
 }
 
 /** An agent that only quotes the marker goes on talking. */
-export function takeUpAgain(sighted: Sighted, { at }: SightContext): void {
+export function retractCompletion(sighted: Sighted, { at }: SightContext): void {
   const { terminal } = sighted;
   if (terminal.completedAt === null) return;
   terminal.completedAt = null;

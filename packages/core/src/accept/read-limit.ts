@@ -17,10 +17,10 @@ import {
   afterword,
   awaitWaker,
   endQuestion,
-  goOn,
+  isAtInput,
   lastTool,
   type Moment,
-  restsWith,
+  resumeRunning,
   type SightContext,
   type Sighted,
   tellOfQuestion,
@@ -87,7 +87,7 @@ const backoff = (attempts: number, policy: Policy): DurationMs =>
  * is not believed: the program is asked again after `maxTextWait`, which is no attempt. A person is told when the wait
  * is longer than the policy's longest.
  */
-export function standsAgain(before: Limit, resetsInMs: DurationMs | null, at: MonoMs, policy: Policy): Limit {
+export function limitStillStands(before: Limit, resetsInMs: DurationMs | null, at: MonoMs, policy: Policy): Limit {
   const { putOffFor: _, resetsAt: __, toMinute: ___, ...limit } = before;
   const isBelieved = resetsInMs === null || resetsInMs <= policy.terminal.maxTextWait;
   const attempts = isBelieved ? limit.attempts + 1 : limit.attempts;
@@ -185,7 +185,7 @@ interface Seen {
 }
 
 /** An agent waits for its provider until its limit is over or the model answers, whatever else is drawn or told. */
-export function keepToLimit(seen: Seen, before: Activity, at: MonoMs): void {
+export function waitOutLimit(seen: Seen, before: Activity, at: MonoMs): void {
   const { limit, terminal } = seen;
   // Sights from before the limit's end may arrive after a person was told.
   if (!isStanding(limit) || limit.told || at >= limit.until || seen.activity.kind === "FINISHED") return;
@@ -256,7 +256,7 @@ export const noticeResumed = (
   isStanding(limit) && !isStanding(after) ? [limitResumed(agentId, limit, "went-on", now)] : [];
 
 /** Lines that keep coming show that the agent is at work again. */
-export function workOn(sighted: Sighted, limit: Limit, novel: number, context: SightContext): void {
+export function noteWorkAtLimit(sighted: Sighted, limit: Limit, novel: number, context: SightContext): void {
   const busy = sighted.terminal.tree?.busyAt === context.at;
   sighted.limit = countLines(limit, novel, busy, context.at);
   if (!isWorkedOn(sighted.limit, context.at)) return;
@@ -331,8 +331,8 @@ function waitForProvider(sighted: Sighted, until: MonoMs, by: "text" | "stream",
 export function stopWaiting(sighted: Sighted, context: SightContext): void {
   const { terminal } = sighted;
   const { asks } = terminal;
-  if (asks === null || asks.what === "limit") return goOn(sighted, lastTool(terminal, context.at), context);
-  const waker = restsWith(asks.what) ? wakerOf(terminal) : null;
+  if (asks === null || asks.what === "limit") return resumeRunning(sighted, lastTool(terminal, context.at), context);
+  const waker = isAtInput(asks.what) ? wakerOf(terminal) : null;
   if (waker !== null) return awaitWaker(sighted, waker, context.at);
   sighted.events.push(...tellOfQuestion(context.agentId, asks));
   terminal.asks = { what: asks.what, since: asks.since };

@@ -7,16 +7,16 @@ import { newTrail, type StepTrail } from "../steps/step.ts";
 import { isOfProgram, stepOfSight } from "../steps/step-of-sight.ts";
 import { type ErrorClass, type TerminalFacts, tellsSteps } from "../terminal-facts.ts";
 import { addOutcome } from "./read-beat.ts";
-import { finish, quietAfterMarker, readMarker, takeUpAgain } from "./read-completion.ts";
-import { endLimit, readRateLimit, readRetry, stopWaiting, workOn } from "./read-limit.ts";
+import { finish, quietAfterMarker, readMarker, retractCompletion } from "./read-completion.ts";
+import { endLimit, noteWorkAtLimit, readRateLimit, readRetry, stopWaiting } from "./read-limit.ts";
 import {
   afterword,
   awaitWaker,
   endQuestion,
-  goOn,
+  isAtInput,
   lastTool,
   openTool,
-  restsWith,
+  resumeRunning,
   type SightContext,
   type Sighted,
 } from "./sighted.ts";
@@ -51,7 +51,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
       return stopAsking(sighted, context);
     case "error":
       // An agent that keeps failing has not done what it said.
-      if (at - (terminal.completedAt ?? at) > quietAfterMarker) takeUpAgain(sighted, context);
+      if (at - (terminal.completedAt ?? at) > quietAfterMarker) retractCompletion(sighted, context);
       terminal.errors = addError(terminal, sight, at, context.policy.terminal.repeatedErrorWindow);
       return;
     case "completed":
@@ -71,8 +71,8 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
       return;
     case "model-asked":
       beginTurn(terminal);
-      takeUpAgain(sighted, context);
-      return goOn(sighted, { kind: "model", since: at }, context);
+      retractCompletion(sighted, context);
+      return resumeRunning(sighted, { kind: "model", since: at }, context);
     case "said":
       return readSaid(sighted, sight.digest, context);
     case "tool-started":
@@ -94,7 +94,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
         terminal.putOff = null;
         terminal.compactions = { times: again ? (terminal.compactions?.times ?? 0) + 1 : 1, novel: terminal.novel };
       }
-      return goOn(sighted, { kind: "model", since: at }, context);
+      return resumeRunning(sighted, { kind: "model", since: at }, context);
     case "turn-ended":
       terminal.tools = [];
       if (sight.outcome === "success") {
@@ -102,7 +102,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
         endLimit(sighted, context);
       }
       terminal.wokenBy = sight.wokenBy ?? null;
-      if (sight.outcome === "success" || !needsAccount(terminal)) goOn(sighted, null, context);
+      if (sight.outcome === "success" || !needsAccount(terminal)) resumeRunning(sighted, null, context);
       terminal.turnEndedAt = mark;
       terminal.failedTurn = sight.outcome === "failure" ? sight.reason : null;
       if (terminal.completedAt !== null && sighted.activity.kind !== "FINISHED") finish(sighted, context);
@@ -136,9 +136,9 @@ function readOutput(sighted: Sighted, sight: Extract<Sight, { kind: "output" }>,
   // Output does not start the progress clock of an agent that never spoke of progress, but it moves one that runs.
   if (sighted.facts.progress !== null) noteProgress(sighted, context.mark);
   if (isStanding(sighted.limit))
-    return context.limited ? undefined : workOn(sighted, sighted.limit, sight.novel, context);
+    return context.limited ? undefined : noteWorkAtLimit(sighted, sighted.limit, sight.novel, context);
   if (terminal.wait === "provider") stopWaiting(sighted, context);
-  if (terminal.novel - terminal.novelAtMarker > afterword) takeUpAgain(sighted, context);
+  if (terminal.novel - terminal.novelAtMarker > afterword) retractCompletion(sighted, context);
 }
 
 /** The agent wrote on for so long that the context limit is behind it. */
@@ -150,14 +150,14 @@ function readQuestion(sighted: Sighted, sight: Extract<Sight, { kind: "asks" }>,
   const { terminal, activity } = sighted;
   const { agentId, at, mark } = context;
   const { what, pattern } = sight;
-  const rests = restsWith(what);
+  const rests = isAtInput(what);
   // A finished agent stays at its prompt.
   if (rests && activity.kind === "FINISHED") return;
   if (rests && terminal.completedAt !== null) return finish(sighted, context);
   // A program whose account was refused stands at its prompt too, but needs an account and not instructions.
   if (rests && needsAccount(terminal)) return;
-  if (!rests) takeUpAgain(sighted, context);
-  if (!rests) askedAllAlong(sighted, what);
+  if (!rests) retractCompletion(sighted, context);
+  if (!rests) restoreQuestion(sighted, what);
   // The screen no longer shows what the agent left running: somebody ended that, and nothing wakes the agent.
   if (rests && terminal.asks?.wokenBy !== undefined && sight.wokenBy === undefined) terminal.wokenBy = null;
   const waker = rests ? (terminal.wokenBy ?? sight.wokenBy ?? null) : null;
@@ -183,7 +183,7 @@ function readQuestion(sighted: Sighted, sight: Extract<Sight, { kind: "asks" }>,
 }
 
 /** Work goes on behind the question. Nobody has answered it, so nobody is told that it was answered. */
-function askedAllAlong({ terminal, answered, events }: Sighted, what: Question): void {
+function restoreQuestion({ terminal, answered, events }: Sighted, what: Question): void {
   if (terminal.asks !== null || answered?.asks.what !== what) return;
   terminal.asks = answered.asks;
   if (answered.told !== null) events.splice(events.indexOf(answered.told), 1);
@@ -193,16 +193,16 @@ function stopAsking(sighted: Sighted, context: SightContext): void {
   endQuestion(sighted, context);
   // A question after this is another question.
   sighted.answered = undefined;
-  if (sighted.terminal.wait === "input") goOn(sighted, lastTool(sighted.terminal, context.at), context);
+  if (sighted.terminal.wait === "input") resumeRunning(sighted, lastTool(sighted.terminal, context.at), context);
 }
 
 function beginTurn(terminal: Sighted["terminal"]): void {
-  goOnWithTurn(terminal);
+  forgetTurnEnd(terminal);
   terminal.wokenBy = null;
 }
 
 /** Last words may be told after the end of their turn, by another eye; they do not wake the agent. */
-function goOnWithTurn(terminal: Sighted["terminal"]): void {
+function forgetTurnEnd(terminal: Sighted["terminal"]): void {
   terminal.turnEndedAt = null;
   terminal.failedTurn = null;
 }
@@ -212,10 +212,10 @@ function readSaid(sighted: Sighted, digest: string, context: SightContext): void
   if (digest !== terminal.lastSaid) noteFact(sighted, context.mark);
   terminal.lastSaid = digest;
   terminal.putOff = null;
-  goOnWithTurn(terminal);
+  forgetTurnEnd(terminal);
   endLimit(sighted, context);
-  takeUpAgain(sighted, context);
-  if (terminal.tools.length === 0) goOn(sighted, null, context);
+  retractCompletion(sighted, context);
+  if (terminal.tools.length === 0) resumeRunning(sighted, null, context);
 }
 
 function startTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-started" }>, context: SightContext): void {
@@ -232,8 +232,8 @@ function startTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-started
   facts.progress ??= context.mark;
   facts.progressMoves = true;
   endLimit(sighted, context);
-  takeUpAgain(sighted, context);
-  goOn(sighted, openTool(name, timeoutSeconds, context.at), context);
+  retractCompletion(sighted, context);
+  resumeRunning(sighted, openTool(name, timeoutSeconds, context.at), context);
 }
 
 /** A result is progress. After the last open tool it is the model's turn. */
@@ -244,7 +244,7 @@ function endTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-ended" }>
   facts.outcomes = addOutcome(facts.outcomes, context.at, 1, sight.failed ? 1 : 0);
   if (sight.failed) facts.errorCount = (facts.errorCount ?? 0) + 1;
   noteFact(sighted, context.mark);
-  goOn(sighted, lastTool(terminal, context.at) ?? { kind: "model", since: context.at }, context);
+  resumeRunning(sighted, lastTool(terminal, context.at) ?? { kind: "model", since: context.at }, context);
 }
 
 /** A new fact in a stream counts like a new line on a screen. */

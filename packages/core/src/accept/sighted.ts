@@ -32,7 +32,7 @@ export interface SightContext extends Moment {
 }
 
 /** The agent stands at its input and does nothing: its turn is over. */
-export const restsWith = (what: Question): boolean => what === "prompt" || what === "draft";
+export const isAtInput = (what: Question): boolean => what === "prompt" || what === "draft";
 
 /** Lines that may follow the completion marker: what it cost, how long it took, a prompt. */
 export const afterword = 4;
@@ -43,7 +43,7 @@ type Open = Extract<Activity, { kind: "RUNNING" }>["open"];
  * Work goes on. A state that a beat announced stays until the next beat, unless the terminal shows a tool or model at
  * work.
  */
-export function goOn(sighted: Sighted, open: Open, context: SightContext): void {
+export function resumeRunning(sighted: Sighted, open: Open, context: SightContext): void {
   const { activity, terminal } = sighted;
   if (activity.kind === "FINISHED") return;
   const readOffTerminal = terminal.wait !== null || tellsSteps(terminal) || activity.kind === "STARTING";
@@ -70,7 +70,7 @@ export function lastTool({ tools }: TerminalFacts, at: MonoMs): Open {
 export function endQuestion(sighted: Sighted, { agentId, at }: Moment): void {
   const { terminal, events } = sighted;
   if (terminal.asks === null) return;
-  const told = terminal.asks.untold === true ? null : needsYouNoMore(agentId, terminal.asks.since, at);
+  const told = terminal.asks.untold === true ? null : questionEnded(agentId, terminal.asks.since, at);
   if (told !== null) events.push(told);
   sighted.answered = { asks: terminal.asks, told };
   if (terminal.asks.what === "prompt") terminal.turnEndedAt = null;
@@ -84,7 +84,7 @@ export const tellOfQuestion = (
 ): readonly RouseEvent[] =>
   untold === true ? [{ type: "AGENT_NEEDS_YOU", payload: { agentId, what, pattern: "its limit is over" } }] : [];
 
-export const needsYouNoMore = (agentId: string, since: MonoMs, at: MonoMs): RouseEvent => ({
+export const questionEnded = (agentId: string, since: MonoMs, at: MonoMs): RouseEvent => ({
   type: "AGENT_NEEDS_YOU_NO_MORE",
   payload: { agentId, waitedSeconds: Math.max(0, Math.round((at - since) / 1000)) },
 });

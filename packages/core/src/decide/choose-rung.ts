@@ -19,7 +19,7 @@ import {
 } from "./ask-orchestrator.ts";
 import { chooseChannel } from "./choose-channel.ts";
 import { isMatterOfFleet } from "./choose-response.ts";
-import { chooseWayBack, isAboutTheDead } from "./choose-way-back.ts";
+import { chooseWayBack, isAskedWhileDown } from "./choose-way-back.ts";
 import { isEnough, isRuledByOwner, kindsOfEvidence } from "./evidence.ts";
 import { passGate } from "./kill-gate.ts";
 import { handOver, type Rung, recovered, wait } from "./rung.ts";
@@ -81,7 +81,7 @@ function chooseNext(record: AgentRecord, context: Context): Rung {
   // In observe mode the owner has it in hand.
   if (policy.mode === "observe" && question === null) return handOver("mode");
   // An end at a limit is no relapse, and makes earlier questions about the agent moot.
-  const isMoot = stage.kind !== "escalated" || !isAboutTheDead(stage.escalation, record);
+  const isMoot = stage.kind !== "escalated" || !isAskedWhileDown(stage.escalation, record);
   if (endedAtLimit(record) && isMoot && beforeTheEnd.has(stage.kind) && illnessOf(record, context) === null)
     return recovered("well-again");
   if (isOver(record)) {

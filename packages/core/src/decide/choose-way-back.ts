@@ -18,7 +18,7 @@ export function chooseWayBack(record: AgentRecord, incident: Incident, context: 
   if (isEndedByPerson(record)) return afterOrder(record);
   if (stage.kind === "probation") return handOver("relapse");
   if (stage.kind === "stopping" && stage.next === "hand-off") return recovered("handed-off");
-  if (stage.kind === "escalated" && isAboutTheDead(stage.escalation, record))
+  if (stage.kind === "escalated" && isAskedWhileDown(stage.escalation, record))
     return awaitAnswer(stage.escalation, context) ?? handOver(endingOf(stage.escalation));
   if (stage.kind !== "down") return { kind: "go-down", by: wayBack(incident, stage) };
   if (stop?.cause === "repeated-error") return handOver("not-brought-back");
@@ -81,7 +81,7 @@ function afterOrder({ ending: { stop, restart } }: AgentRecord): Rung {
 }
 
 /** The question was asked when the agent was down already; any other is moot once the process is over. */
-export const isAboutTheDead = (escalation: Escalation, { seen: { terminal } }: AgentRecord): boolean =>
+export const isAskedWhileDown = (escalation: Escalation, { seen: { terminal } }: AgentRecord): boolean =>
   escalation.reason === "restarts-exhausted" ||
   escalation.reason === "recoveries-exhausted" ||
   escalation.reason === "limit-over" ||

@@ -217,7 +217,7 @@ export function keepFleetIncidents(
     if (presence === "gone") return leave(incident, agentId, false, now);
     if (presence === "died") join(incident, [agentId], now);
     else comeBack(incident, agentId, now);
-    if (!needy || presence !== "died") needNobody(incident, agentId);
+    if (!needy || presence !== "died") clearNeed(incident, agentId);
     else if (!incident.needy.has(agentId)) {
       incident.needy.add(agentId);
       const isOpen = incident.stage.kind === "asked" || incident.stage.kind === "more-time";
@@ -229,7 +229,7 @@ export function keepFleetIncidents(
     return nothing;
   }
 
-  function needNobody(incident: Open, agentId: string): void {
+  function clearNeed(incident: Open, agentId: string): void {
     incident.needy.delete(agentId);
     incident.wanting.delete(agentId);
   }
@@ -253,7 +253,7 @@ export function keepFleetIncidents(
     changes += 1;
     memberOf[incident.because].delete(agentId);
     incident.members.delete(agentId);
-    needNobody(incident, agentId);
+    clearNeed(incident, agentId);
     if (isWell) incident.returned.set(agentId, now);
     else {
       incident.returned.delete(agentId);
@@ -288,14 +288,14 @@ export function keepFleetIncidents(
     return combine(
       [...incidents].map((incident) => {
         release(incident, now);
-        if (incident.members.size > 0) return press(incident, now);
+        if (incident.members.size > 0) return followUp(incident, now);
         incident.tellAt = null;
         return settle(incident, now);
       }),
     );
   }
 
-  function press(incident: Open, now: MonoMs): FleetDoings {
+  function followUp(incident: Open, now: MonoMs): FleetDoings {
     const { stage, askAnewAt, tellAt } = incident;
     if (tellAt !== null && now >= tellAt) return tellOfMore(incident, now);
     if (stage.kind === "more-time" && now >= stage.until) return ask(incident, 0, now);

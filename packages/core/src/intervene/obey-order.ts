@@ -15,14 +15,16 @@ import { orderStop, refuseStop, type StopOrder, saveWork, withdrawStop } from ".
 export function obeyOrder(record: AgentRecord, signal: Signal, context: Context): Intervened {
   if (record.seen.terminal === null) return unchanged(record);
   if (signal.kind === "ordered") return takeOrder(record, signal, context);
-  return isForbiddenToStay(record, context) ? saveWork(record, leftoversOrder(record), context) : goOn(record, context);
+  return mustEndLeftovers(record, context)
+    ? saveWork(record, leftoversOrder(record), context)
+    : orderAfterSaving(record, context);
 }
 
 /** So long the children of an agent that has just ended get to notice. */
 const leftoverGrace = seconds(10);
 
 /** The owner's rule `on_leftovers: end` is an order given in advance, once for each life. */
-function isForbiddenToStay(record: AgentRecord, { now, policy, doubt }: Context): boolean {
+function mustEndLeftovers(record: AgentRecord, { now, policy, doubt }: Context): boolean {
   const since = record.seen.terminal?.leftovers?.since ?? null;
   if (since === null || record.ending.stop !== null || doubt.frozen) return false;
   return policy.terminal.endLeftovers && policy.mode === "act" && !policy.protected && now - since >= leftoverGrace;
@@ -109,7 +111,7 @@ function adopt(record: AgentRecord, stop: StopLife, actor: string, thenRestart: 
 }
 
 /** The work is saved, or not: the order follows, unless a freeze came or the work must be saved. */
-function goOn(record: AgentRecord, context: Context): Intervened {
+function orderAfterSaving(record: AgentRecord, context: Context): Intervened {
   const { policy, doubt } = context;
   const { stop } = record.ending;
   if (stop === null || stop.cause !== "ordered" || stop.saved === null || stop.orderedAt !== null)

@@ -123,7 +123,7 @@ export function followStop(record: AgentRecord, signal: Signal): Intervened {
   if (signal.key === stop.key && outcome.kind === "interrupted" && stop.outcome === null)
     return { ...decideAnew(record, stop), actions: recallStop(record).actions };
   if (signal.key !== stop.key || outcome.kind !== "stop" || stop.outcome !== null) return unchanged(record);
-  if (outcome.stop.kind === "refused" && outcome.stop.because === "attached") return giveWay(record, stop);
+  if (outcome.stop.kind === "refused" && outcome.stop.because === "attached") return yieldToPerson(record, stop);
   // A person's order has no such conditions.
   if (outcome.stop.kind === "refused" && stop.cause !== "ordered" && overtaken.has(outcome.stop.because))
     return tellOvertaken(record, stop);
@@ -143,7 +143,7 @@ function tellOvertaken(record: AgentRecord, stop: StopLife): Intervened {
 }
 
 /** The holder sees a person at the terminal. A person's own order goes out once more; ours is withdrawn. */
-function giveWay(record: AgentRecord, stop: StopLife): Intervened {
+function yieldToPerson(record: AgentRecord, stop: StopLife): Intervened {
   return stop.cause === "ordered" ? decideAnew(record, stop) : withdrawStop(record, "attached");
 }
 

@@ -8,7 +8,7 @@ import {
   type RouseEvent,
   seconds,
 } from "@rouse/contract";
-import { limitReached, limitResumed, standsAgain } from "../accept/read-limit.ts";
+import { limitReached, limitResumed, limitStillStands } from "../accept/read-limit.ts";
 import { isIll } from "../assess/health-machine.ts";
 import { earliest } from "../assess/look.ts";
 import type { Context } from "../context.ts";
@@ -162,7 +162,7 @@ function putOff(record: AgentRecord, resetsInMs: DurationMs | null, { now, polic
   const { limit } = record.seen;
   const { incarnation } = record.life;
   if (restart?.because !== "limit-over" || limit === null || !isStartingAgain(record)) return unchanged(record);
-  const stands = standsAgain(limit, resetsInMs, now, policy);
+  const stands = limitStillStands(limit, resetsInMs, now, policy);
   const told = limitReached(agentId, stands, resetsInMs);
   const resetsInSeconds = resetsInMs === null ? null : Math.round(resetsInMs / 1000);
   return {

@@ -81,7 +81,7 @@ export function giveClaim(
 }
 
 /** Back to work with the same claim. The time that the task was blocked does not count. */
-export function goOn(claim: Claim, blockedSince: MonoMs, now: MonoMs): AtWork {
+export function resumeClaim(claim: Claim, blockedSince: MonoMs, now: MonoMs): AtWork {
   const startedAt = claim.startedAt + (now - blockedSince);
   const resumed = { ...claim, startedAt, watchedFrom: now, refreshedAt: now };
   return { status: "running", claim: resumed, stalled: null, timedOutAt: null };

@@ -13,17 +13,17 @@ export function agentWentDown(task: TaskRecord, signal: AgentDownSignal, context
   switch (state.status) {
     case "claimed":
     case "running":
-      return state.claim.agentId === signal.agentId ? letGo(task, signal, context) : unchanged(task);
+      return state.claim.agentId === signal.agentId ? releaseTask(task, signal, context) : unchanged(task);
     case "recovering":
-      return state.agentId === signal.agentId ? letGo(task, signal, context) : unchanged(task);
+      return state.agentId === signal.agentId ? releaseTask(task, signal, context) : unchanged(task);
     case "pending": {
-      if (isOrderedBack(signal) && isFree(task, signal)) return letGo(task, signal, context);
+      if (isOrderedBack(signal) && isFree(task, signal)) return releaseTask(task, signal, context);
       if (!isKeptForNobody(task, signal)) return unchanged(task);
       const facts = { reservedFor: null };
       return changeTask(task, { to: state, because: signal.because, actor: "rouse", facts }, now);
     }
     case "blocked":
-      if (isOrderedBack(signal) && isFree(task, signal)) return letGo(task, signal, context);
+      if (isOrderedBack(signal) && isFree(task, signal)) return releaseTask(task, signal, context);
       if (state.claim?.agentId === signal.agentId) return dropClaim(task, signal.because);
       return unchanged(isKeptForNobody(task, signal) ? { ...task, reservedFor: null } : task);
     case "completed":
@@ -43,7 +43,7 @@ const isFree = ({ because, reservedFor }: TaskRecord, { agentId }: AgentDownSign
 
 const isOrderedBack = ({ because }: AgentDownSignal): boolean => because === "recovered-by-person";
 
-function letGo(task: TaskRecord, signal: AgentDownSignal, { now, rules }: TaskContext): Changed {
+function releaseTask(task: TaskRecord, signal: AgentDownSignal, { now, rules }: TaskContext): Changed {
   const { agentId, because, fate } = signal;
   const left = { actor: "rouse", releasedBecause: because };
   if (fate === "blocked") return changeTask(task, { ...left, to: waitsForPerson(now), because }, now);

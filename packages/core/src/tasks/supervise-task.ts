@@ -1,7 +1,7 @@
 import type { MonoMs, TaskRefusal } from "@rouse/contract";
 import type { Machine } from "../machine.ts";
 import { admitsClaim } from "../trust/judge-assignments.ts";
-import { changeTask, dropClaim, giveClaim, goOn, noteWork, refreshClaim } from "./change-task.ts";
+import { changeTask, dropClaim, giveClaim, noteWork, refreshClaim, resumeClaim } from "./change-task.ts";
 import { agentCameBack, agentWentDown, noteCheckpoint } from "./follow-agent.ts";
 import { forgiveBlindness } from "./forgive-blindness.ts";
 import { andThen, type Changed, tellSeveral, unchanged } from "./task-alert.ts";
@@ -179,7 +179,7 @@ function update(before: TaskRecord, claim: Claim, word: Extract<WordSignal, { ki
     return changeTask(before, { to, because: "agent-blocked", actor, facts }, now);
   }
   if (word.status === "running" && state.status === "blocked") {
-    return changeTask(before, { to: goOn(claim, state.since, now), because: "updated", actor, facts }, now);
+    return changeTask(before, { to: resumeClaim(claim, state.since, now), because: "updated", actor, facts }, now);
   }
   return noteWork(before, note, now);
 }
@@ -244,7 +244,7 @@ function block(task: TaskRecord, actor: string, now: MonoMs): Changed {
 function unblock(task: TaskRecord, actor: string, now: MonoMs): Changed {
   const { state } = task;
   if (state.status !== "blocked") return unchanged(task);
-  const to = state.claim === null ? ({ status: "pending" } as const) : goOn(state.claim, state.since, now);
+  const to = state.claim === null ? ({ status: "pending" } as const) : resumeClaim(state.claim, state.since, now);
   const facts = { recoveries: 0, updatedAt: now };
   return changeTask(task, { to, because: "unblocked-by-person", actor, facts }, now);
 }

@@ -69,7 +69,7 @@ export function readLines(
     marked = marker === null ? passMarker(marked, line) : { pattern: marker, after: 0, told: false };
     const matches = heardFrom(speaker, matchLine(line, patterns));
     if (matches.length === 0 && announced === null) continue;
-    const said = heed(matches, lines, at, announced, clock);
+    const said = readErrorBlock(matches, lines, at, announced, clock);
     announced = said.announced;
     const toldNow = said.notice === null ? null : tellOnce(told, said.notice, clock);
     if (found.length >= mostSights) continue;
@@ -111,19 +111,19 @@ function passMarker(marked: Marked | null, line: string): Marked | null {
   return marked.after === afterword ? null : { ...marked, after: marked.after + 1 };
 }
 
-interface Heeded {
+interface ErrorBlock {
   readonly notice: Notice | null;
   readonly announced: LineState["announced"];
 }
 
 /** A traceback's header is the same for every failure; its last line has the class. */
-function heed(
+function readErrorBlock(
   matches: readonly Match[],
   lines: readonly string[],
   at: number,
   announced: LineState["announced"],
   clock: WallClock,
-): Heeded {
+): ErrorBlock {
   const line = cut(lines[at] ?? "", longestLine);
   const indent = line.length - wordsOf(line).length;
   const header = matches.find(({ pattern }) => pattern.kind === "error" && pattern.tellsNext);

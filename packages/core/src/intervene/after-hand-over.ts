@@ -14,7 +14,7 @@ import type { Context } from "../context.ts";
 import { type ContainLife, type HandedOver, isHeldBack, isSettled } from "../incident.ts";
 import { type AgentRecord, type Finding, isOver, withLadder } from "../record.ts";
 import type { Action, Signal } from "../signal.ts";
-import { type Intervened, join, raiseAlert, unchanged } from "./alert-life.ts";
+import { type Intervened, join, raiseAlert, unchanged, withActions, withEvents } from "./alert-life.ts";
 
 /** After so many calls since the hand-over, still in circles, the agent is not just finishing what it did. */
 const enoughCalls = 3;
@@ -73,11 +73,7 @@ function order(record: AgentRecord, { incident }: HandedOver, { text }: Finding,
   const number = (former?.number ?? 0) + 1;
   const key = `${incident}/contain/${number}`;
   const life: ContainLife = { key, incident, number, how, state: "ordered", at: now, told: false };
-  return {
-    record: withLadder(record, { containment: life }),
-    events: [],
-    actions: [actionFor(record, life, wordReason(text))],
-  };
+  return withActions(withLadder(record, { containment: life }), actionFor(record, life, wordReason(text)));
 }
 
 /** Facts in fixed words: the reader is a model that was just refused a tool. */
@@ -116,18 +112,13 @@ function noteOutcome(record: AgentRecord, containment: ContainLife, outcome: Con
   if (outcome.kind === "not-contained") {
     const refused: ContainLife = { ...containment, state: "refused" };
     const payload = { agentId, incident, how, because: outcome.because };
-    return {
-      record: withLadder(record, { containment: refused }),
-      events: [{ type: "AGENT_NOT_CONTAINED", payload }],
-      actions: [],
-    };
+    return withEvents(withLadder(record, { containment: refused }), { type: "AGENT_NOT_CONTAINED", payload });
   }
   const calls = callsSince(record, handedOver?.at ?? containment.at);
-  return {
-    record: withLadder(record, { containment: { ...containment, state: "on", told: true } }),
-    events: told ? [] : [{ type: "AGENT_CONTAINED", payload: { agentId, incident, how, calls } }],
-    actions: [],
-  };
+  return withEvents(
+    withLadder(record, { containment: { ...containment, state: "on", told: true } }),
+    ...(told ? [] : [{ type: "AGENT_CONTAINED" as const, payload: { agentId, incident, how, calls } }]),
+  );
 }
 
 function whyLetGo(record: AgentRecord, signal: Signal, policy: Policy): LetGoReason | null {
@@ -176,11 +167,7 @@ function renewal(record: AgentRecord, { now, doubt }: Context): Intervened {
   const key = `${containment.incident}/contain/${number}`;
   const life: ContainLife = { ...containment, key, number, state: "ordered", at: now };
   const text = record.health.findings.find(({ kind }) => isLoop(kind))?.text ?? "its last calls brought nothing new";
-  return {
-    record: withLadder(record, { containment: life }),
-    events: [],
-    actions: [actionFor(record, life, wordReason(text))],
-  };
+  return withActions(withLadder(record, { containment: life }), actionFor(record, life, wordReason(text)));
 }
 
 function wakeFor(at: Intervened, now: MonoMs): Intervened {

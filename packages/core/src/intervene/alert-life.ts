@@ -1,10 +1,17 @@
-import { type AlertSeverity, describeDuration, type MonoMs, type Policy, type Question } from "@rouse/contract";
+import {
+  type AlertSeverity,
+  describeDuration,
+  type MonoMs,
+  type Policy,
+  type Question,
+  type RouseEvent,
+} from "@rouse/contract";
 import { earliest } from "../assess/look.ts";
 import type { Response } from "../decide/choose-response.ts";
 import { isStanding } from "../limit.ts";
 import { type AgentRecord, type AlertLife, isStartingAgain, lifeOf } from "../record.ts";
 import { runsOnce } from "../restart-rule.ts";
-import { type Signal, type Told, tellRaised, tellResolved } from "../signal.ts";
+import { type Action, type Signal, type Told, tellRaised, tellResolved } from "../signal.ts";
 
 export interface Intervened extends Told {
   readonly record: AgentRecord;
@@ -13,6 +20,18 @@ export interface Intervened extends Told {
 export const unchanged = (record: AgentRecord): Intervened => ({ record, events: none, actions: none });
 
 const none: readonly never[] = [];
+
+export const withEvents = (record: AgentRecord, ...events: readonly RouseEvent[]): Intervened => ({
+  record,
+  events,
+  actions: none,
+});
+
+export const withActions = (record: AgentRecord, ...actions: readonly Action[]): Intervened => ({
+  record,
+  events: none,
+  actions,
+});
 
 /** Two steps in a row: the record of the second, and what both tell. */
 export const join = (before: Told, after: Intervened): Intervened => ({

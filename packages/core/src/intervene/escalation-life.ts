@@ -12,7 +12,7 @@ import type { Doubt } from "../doubt.ts";
 import type { Escalation, Incident } from "../incident.ts";
 import { type AgentRecord, withLadder } from "../record.ts";
 import type { Signal, Told } from "../signal.ts";
-import { type Intervened, join, raiseAlert, unchanged } from "./alert-life.ts";
+import { type Intervened, join, raiseAlert, unchanged, withEvents } from "./alert-life.ts";
 
 /** So many critical tasks that wait for a person make it everybody's matter. */
 const severalBlocked = 2;
@@ -116,11 +116,10 @@ export function raiseEscalation(record: AgentRecord, now: MonoMs, { criticalBloc
     return unchanged(record);
   const { agentId } = record;
   const severity = "SEV-1";
-  return {
-    record: withEscalation(record, { ...escalation, severity, severeSince: now }),
-    events: [{ type: "ESCALATION_RAISED", payload: { agentId, escalation: escalation.id, severity, criticalBlocked } }],
-    actions: [],
-  };
+  return withEvents(withEscalation(record, { ...escalation, severity, severeSince: now }), {
+    type: "ESCALATION_RAISED",
+    payload: { agentId, escalation: escalation.id, severity, criticalBlocked },
+  });
 }
 
 /** The delivery of a question, or its acknowledgement by a person. */
@@ -142,11 +141,10 @@ export function followEscalation(record: AgentRecord, signal: Signal, now: MonoM
 
 function acknowledge(record: AgentRecord, escalation: Escalation, actor: string, now: MonoMs): Intervened {
   const { agentId } = record;
-  return {
-    record: withEscalation(record, { ...escalation, acknowledged: { actor, at: now } }),
-    events: [{ type: "ESCALATION_ACKNOWLEDGED", payload: { agentId, escalation: escalation.id, actor } }],
-    actions: [],
-  };
+  return withEvents(withEscalation(record, { ...escalation, acknowledged: { actor, at: now } }), {
+    type: "ESCALATION_ACKNOWLEDGED",
+    payload: { agentId, escalation: escalation.id, actor },
+  });
 }
 
 /** The orchestrator could not be asked: a person is called at once, while the ladder goes on. */

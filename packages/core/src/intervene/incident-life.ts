@@ -12,7 +12,7 @@ import { isQuestion } from "../decide/ask-orchestrator.ts";
 import { endedWithOthers } from "../decide/choose-response.ts";
 import { type Incident, isSettled, type Stage } from "../incident.ts";
 import { type AgentRecord, isOver, lifeOf, withLadder } from "../record.ts";
-import { type Intervened, join, raiseAlert, unchanged } from "./alert-life.ts";
+import { type Intervened, join, raiseAlert, unchanged, withEvents } from "./alert-life.ts";
 import { openEscalation, withdrawEscalation } from "./escalation-life.ts";
 import { dropNudge, isReminder, nudgesSpent } from "./nudge-life.ts";
 import { recallStop } from "./stop-life.ts";
@@ -34,11 +34,10 @@ export function openIncident(record: AgentRecord, illness: Illness, cause: Healt
     escalations: 0,
     stage: { kind: "open" },
   };
-  return {
-    record: withLadder(record, { incident, handedOver: null, counts: { ...record.ladder.counts, incidents: number } }),
-    events: [{ type: "INCIDENT_OPENED", payload: { agentId, incident: id, illness, cause, severity: "SEV-3" } }],
-    actions: [],
-  };
+  return withEvents(
+    withLadder(record, { incident, handedOver: null, counts: { ...record.ladder.counts, incidents: number } }),
+    { type: "INCIDENT_OPENED", payload: { agentId, incident: id, illness, cause, severity: "SEV-3" } },
+  );
 }
 
 export const withStage = (record: AgentRecord, incident: Incident, stage: Stage): AgentRecord =>

@@ -16,7 +16,7 @@ import type { NudgeLife, NudgeSpent, Reached } from "../incident.ts";
 import { type AgentRecord, lifeOf, withLadder } from "../record.ts";
 import type { Action, Signal } from "../signal.ts";
 import { startAnew } from "../steps/step.ts";
-import { type Intervened, join, unchanged } from "./alert-life.ts";
+import { type Intervened, join, unchanged, withActions, withEvents } from "./alert-life.ts";
 import { type Wording, wordNudge } from "./word-nudge.ts";
 
 interface NudgeOrder {
@@ -82,7 +82,7 @@ const wordsWaiting = ({ ladder: { nudge } }: AgentRecord, now: MonoMs): NudgeLif
 
 function joinWithNext(record: AgentRecord, { id, channel }: NudgeLife): Intervened {
   const payload = { agentId: record.agentId, nudge: id, channel, because: "joined-with-next" };
-  return { record, events: [{ type: "NUDGE_NOT_SENT", payload }], actions: [] };
+  return withEvents(record, { type: "NUDGE_NOT_SENT", payload });
 }
 
 /** Twice as long as a whole round of nudges: an agent that falls back within it was not helped. */
@@ -137,14 +137,13 @@ function tellLate(record: AgentRecord, nudge: NudgeLife, context: Context): Inte
   const { id, attempt, channel, text, cause, actor } = nudge;
   const counts = actor === "rouse" && cause !== null && isReminder(nudge);
   const payload = { agentId: record.agentId, nudge: id, attempt, channel, message: text };
-  return {
-    record: withLadder(record, {
+  return withEvents(
+    withLadder(record, {
       nudge: { ...nudge, sent: markSent(record, now) },
       nudged: counts ? spendNudge(record, cause, context) : record.ladder.nudged,
     }),
-    events: [{ type: "NUDGE_SENT", payload }],
-    actions: [],
-  };
+    { type: "NUDGE_SENT", payload },
+  );
 }
 
 function noteDelivery(record: AgentRecord, nudge: NudgeLife, delivery: NudgeDelivery, context: Context): Intervened {
@@ -154,11 +153,10 @@ function noteDelivery(record: AgentRecord, nudge: NudgeLife, delivery: NudgeDeli
   const { agentId } = record;
   const { id, channel } = nudge;
   const counted = countUndelivered(record, nudge);
-  return {
-    record: withLadder(counted, { nudge: { ...nudge, state: "not-sent" } }),
-    events: [{ type: "NUDGE_NOT_SENT", payload: { agentId, nudge: id, channel, because: delivery.because } }],
-    actions: [],
-  };
+  return withEvents(withLadder(counted, { nudge: { ...nudge, state: "not-sent" } }), {
+    type: "NUDGE_NOT_SENT",
+    payload: { agentId, nudge: id, channel, because: delivery.because },
+  });
 }
 
 /** Only our own reminders count for the incident: people send nudges, too. */
@@ -275,13 +273,10 @@ export function advance(record: AgentRecord, nudge: NudgeLife, evidence: Evidenc
   const { agentId } = record;
   const { state, by, receipt = nudge.receipt } = evidence;
   const marked = state === "seen" ? { seen: markSent(record, now) } : {};
-  return {
-    record: withLadder(record, { nudge: { ...nudge, ...marked, state, receipt } }),
-    events: [
-      { type: state === "seen" ? "NUDGE_SEEN" : "NUDGE_ACTED", payload: { agentId, nudge: nudge.id, evidence: by } },
-    ],
-    actions: [],
-  };
+  return withEvents(withLadder(record, { nudge: { ...nudge, ...marked, state, receipt } }), {
+    type: state === "seen" ? "NUDGE_SEEN" : "NUDGE_ACTED",
+    payload: { agentId, nudge: nudge.id, evidence: by },
+  });
 }
 
 const markSent = ({ beats, work, seen: { terminal } }: AgentRecord, now: MonoMs): Reached["sent"] => ({
@@ -315,11 +310,7 @@ export function dropNudge(record: AgentRecord, now: MonoMs): Intervened {
   if (nudge?.withdrawn === true) return unchanged(record);
   const actions = nudge === null ? [] : withdrawNudge(record, nudge, now);
   if (nudge === null || actions.length === 0) return concludeNudge(record, now);
-  return {
-    record: withLadder(record, { nudge: { ...nudge, withdrawn: true } }),
-    events: [],
-    actions,
-  };
+  return withActions(withLadder(record, { nudge: { ...nudge, withdrawn: true } }), ...actions);
 }
 
 /** A hook may take long to come, and its nudge would then reach a healthy agent. */

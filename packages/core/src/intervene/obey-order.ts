@@ -7,7 +7,7 @@ import { endedAtLimit, isStanding } from "../limit.ts";
 import { type AgentRecord, hasLeftovers, isStartingAgain, lifeOf, withEnding, withSeen } from "../record.ts";
 import { isBetweenRuns } from "../restart-rule.ts";
 import type { OrderSignal, Signal } from "../signal.ts";
-import { type Intervened, unchanged } from "./alert-life.ts";
+import { type Intervened, unchanged, withEvents } from "./alert-life.ts";
 import { closeIncident, openIncident } from "./incident-life.ts";
 import { orderStop, refuseStop, type StopOrder, saveWork, withdrawStop } from "./stop-life.ts";
 
@@ -103,11 +103,10 @@ function adopt(record: AgentRecord, stop: StopLife, actor: string, thenRestart: 
   const { agentId, incarnation } = lifeOf(record);
   const evidence = ["order"];
   const payload = { agentId, incarnation, key: stop.key, actor, because: "ordered" as const, evidence };
-  return {
-    record: withEnding(record, { stop: { ...stop, cause: "ordered", actor, thenRestart } }),
-    events: [{ type: "TERMINATION_ORDERED", payload }],
-    actions: [],
-  };
+  return withEvents(withEnding(record, { stop: { ...stop, cause: "ordered", actor, thenRestart } }), {
+    type: "TERMINATION_ORDERED",
+    payload,
+  });
 }
 
 /** The work is saved, or not: the order follows, unless a freeze came or the work must be saved. */

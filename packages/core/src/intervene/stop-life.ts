@@ -15,7 +15,7 @@ import { isOut } from "../decide/kill-gate.ts";
 import type { Incident, StopLife } from "../incident.ts";
 import { type AgentRecord, lifeOf, withEnding } from "../record.ts";
 import type { Action, ActionOutcome, Signal } from "../signal.ts";
-import { type Intervened, raiseAlert, unchanged } from "./alert-life.ts";
+import { type Intervened, raiseAlert, unchanged, withActions, withEvents } from "./alert-life.ts";
 
 export interface StopOrder {
   readonly key: string;
@@ -30,11 +30,10 @@ export function saveWork(record: AgentRecord, order: StopOrder, { now, policy }:
   const { agentId, incarnation } = lifeOf(record);
   const stop: StopLife = { ...order, decidedAt: now, saved: null, orderedAt: null, evidence: [], outcome: null };
   const counts = { ...record.ladder.counts, stops: record.ladder.counts.stops + 1 };
-  return {
-    record: { ...record, ending: { ...record.ending, stop, refused: null }, ladder: { ...record.ladder, counts } },
-    events: [],
-    actions: [{ kind: "save-work", key: `${order.key}/work`, agentId, incarnation, within: policy.saving.within }],
-  };
+  return withActions(
+    { ...record, ending: { ...record.ending, stop, refused: null }, ladder: { ...record.ladder, counts } },
+    { kind: "save-work", key: `${order.key}/work`, agentId, incarnation, within: policy.saving.within },
+  );
 }
 
 /** Orders the holder to stop the agent. */
@@ -68,11 +67,7 @@ export function recallStop(record: AgentRecord): Intervened {
   const { stop } = record.ending;
   if (!isOut(stop)) return unchanged(record);
   const action: Action = { kind: "withdraw-stop", key: `${stop.key}/over`, agentId, incarnation, stop: stop.key };
-  return {
-    record: withEnding(record, { stop: { ...stop, recalled: true } }),
-    events: [],
-    actions: [action],
-  };
+  return withActions(withEnding(record, { stop: { ...stop, recalled: true } }), action);
 }
 
 /** Something changed while the work was being saved. */
@@ -86,11 +81,10 @@ export function withdrawStop(record: AgentRecord, because: StopRefusal): Interve
 
 export function refuseStop(record: AgentRecord, because: StopRefusal, cause: StopCause): Intervened {
   const { agentId } = record;
-  return {
-    record: withEnding(record, { refused: because }),
-    events: [{ type: "TERMINATION_REFUSED", payload: { agentId, because, cause } }],
-    actions: [],
-  };
+  return withEvents(withEnding(record, { refused: because }), {
+    type: "TERMINATION_REFUSED",
+    payload: { agentId, because, cause },
+  });
 }
 
 /** The agent should be stopped and the gate does not open: a person has to look. */
@@ -127,11 +121,10 @@ export function followStop(record: AgentRecord, signal: Signal): Intervened {
   // A person's order has no such conditions.
   if (outcome.stop.kind === "refused" && stop.cause !== "ordered" && overtaken.has(outcome.stop.because))
     return tellOvertaken(record, stop);
-  return {
-    record: withEnding(record, { stop: { ...stop, outcome: outcome.stop } }),
-    events: describe(record, stop, outcome.stop),
-    actions: [],
-  };
+  return withEvents(
+    withEnding(record, { stop: { ...stop, outcome: outcome.stop } }),
+    ...describe(record, stop, outcome.stop),
+  );
 }
 
 const overtaken: ReadonlySet<OrderRefusal> = new Set<OrderRefusal>(["too-late", "moved-since"]);
@@ -174,11 +167,7 @@ export function concludeStop(record: AgentRecord): Intervened {
   const life = { key: "", cause, actor, decidedAt: incident.openedAt, thenRestart: false, force: false };
   const outcome = { kind: "stopped", forced: false, processes: 0 } as const;
   const ended: StopLife = { ...(stop ?? { ...life, saved: null, orderedAt: null, evidence: [] }), cause, outcome };
-  return {
-    record: withEnding(record, { stop: ended }),
-    events: describe(record, ended, outcome),
-    actions: [],
-  };
+  return withEvents(withEnding(record, { stop: ended }), ...describe(record, ended, outcome));
 }
 
 /** The same for a person's order: after a crash the holder found the agent ended and no longer knew by which order. */
@@ -189,11 +178,7 @@ export function concludeOrder(record: AgentRecord): Intervened {
   if (stop?.cause !== "ordered" || stop.outcome?.kind !== "already-over" || exit?.cause !== "stopped")
     return unchanged(record);
   const outcome = { kind: "stopped", forced: exit.signal === "SIGKILL", processes: 0 } as const;
-  return {
-    record: withEnding(record, { stop: { ...stop, outcome } }),
-    events: describe(record, stop, outcome),
-    actions: [],
-  };
+  return withEvents(withEnding(record, { stop: { ...stop, outcome } }), ...describe(record, stop, outcome));
 }
 
 function noteWork(record: AgentRecord, stop: StopLife, { work }: Extract<ActionOutcome, { kind: "work" }>): Intervened {
@@ -204,7 +189,7 @@ function noteWork(record: AgentRecord, stop: StopLife, { work }: Extract<ActionO
       : work.kind === "not-saved"
         ? [{ type: "WORK_NOT_SAVED", payload: { agentId, incarnation, problem: work.problem } }]
         : [];
-  return { record: withEnding(record, { stop: { ...stop, saved: work } }), events, actions: [] };
+  return withEvents(withEnding(record, { stop: { ...stop, saved: work } }), ...events);
 }
 
 function describe(record: AgentRecord, stop: StopLife, outcome: NonNullable<StopLife["outcome"]>): RouseEvent[] {

@@ -5,7 +5,7 @@ import { markNow, turnClock } from "../accept/work-clock.ts";
 import { newestFact } from "../assess/moved-since.ts";
 import type { Context } from "../context.ts";
 import { chooseChannel } from "../decide/choose-channel.ts";
-import { type Intervened, unchanged } from "../intervene/alert-life.ts";
+import { type Intervened, unchanged, withEvents } from "../intervene/alert-life.ts";
 import { queueNudge } from "../intervene/nudge-life.ts";
 import { limitOverWording } from "../intervene/word-nudge.ts";
 import {
@@ -112,11 +112,10 @@ function tellPerson(record: AgentRecord, limit: Limit, context: Context): Interv
   const what = terminal.asks?.what ?? "limit";
   const asking: TerminalFacts = { ...terminal, asks: { what, since: now }, wait: "input", turnEndedAt: null };
   const told = withSeen(record, { limit: { ...limit, told: true } });
-  return {
-    record: waitForPerson(told, asking, now, context),
-    events: [{ type: "AGENT_NEEDS_YOU", payload: { agentId, what: "limit", pattern: limit.pattern } }],
-    actions: [],
-  };
+  return withEvents(waitForPerson(told, asking, now, context), {
+    type: "AGENT_NEEDS_YOU",
+    payload: { agentId, what: "limit", pattern: limit.pattern },
+  });
 }
 
 function waitForPerson(record: AgentRecord, terminal: TerminalFacts, since: MonoMs, context: Context): AgentRecord {

@@ -13,7 +13,7 @@ import { isIll } from "../assess/health-machine.ts";
 import { earliest } from "../assess/look.ts";
 import type { Context } from "../context.ts";
 import { blindSince, type Doubt } from "../doubt.ts";
-import { type Intervened, unchanged } from "../intervene/alert-life.ts";
+import { type Intervened, unchanged, withEvents } from "../intervene/alert-life.ts";
 import { endedAtLimit, isStanding } from "../limit.ts";
 import { type AgentRecord, isOver, isStartingAgain, lifeOf, withEnding, withLadder } from "../record.ts";
 import { isBetweenRuns, recentRestarts, restartsAllowed } from "../restart-rule.ts";
@@ -184,11 +184,10 @@ function failRestart(record: AgentRecord, problem: string): Intervened {
   const { restart } = record.ending;
   const { incarnation } = record.life;
   if (restart === null || restart.problem !== null) return unchanged(record);
-  return {
-    record: withEnding(record, { restart: { ...restart, problem } }),
-    events: [{ type: "RESTART_FAILED", payload: { agentId, incarnation, problem } }],
-    actions: [],
-  };
+  return withEvents(withEnding(record, { restart: { ...restart, problem } }), {
+    type: "RESTART_FAILED",
+    payload: { agentId, incarnation, problem },
+  });
 }
 
 /** The outcome may come before or after the new life is known. */

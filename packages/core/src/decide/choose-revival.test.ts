@@ -156,7 +156,7 @@ describe("an agent that we stopped", () => {
   const policy = policyOf("default");
   const minute = 60_000;
 
-  /** So many attempts for the task so long ago each, asked at ten hours. */
+  /** Attempts for the task, each so long ago, asked at ten hours. */
   function after(attempts: readonly { readonly taskId: string | null; readonly ago: number }[], agentId = "worker-1") {
     const now = 600 * minute;
     const born = newRecord({ agentId, agentType: null, node: null, incarnation: 1, taskId: "t1", gapsSeen: 0 }, 0);

@@ -3,8 +3,8 @@ import { isBlank, isCancelled } from "./digest-event.ts";
 import { classOfTool } from "./tool-classes.ts";
 
 /**
- * What followStep and findLoops do together, said as plainly as possible: the whole run is kept, and looked at from its beginning each time. Slow and
- * unbounded; the real ones are held to it.
+ * followStep and findLoops written as plainly as possible: the whole run is kept and read from its beginning each time.
+ * Slow and unbounded; the real ones must agree with it.
  */
 export interface PlainStep {
   readonly event: number;

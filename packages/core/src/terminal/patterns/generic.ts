@@ -61,8 +61,8 @@ export const generic: ShippedFamily = {
       "rsync-error": /^rsync error: \S/,
       // "jq: error: …", "cc1: fatal error: …", "psql: error: …".
       "program-error": /^[a-z][\w.+-]{0,40}: (?:fatal )?error(?: \([^()]{1,60}\))?: \S/,
-      // "cat: x: No such file or directory", "bash: line 1: ./x: Permission denied": a command, its object, the system's
-      // message.
+      // "cat: x: No such file or directory", "bash: line 1: ./x: Permission denied": a command, its object, the
+      // system's message.
       "tool-error":
         /^[a-z./][\w./+-]{0,120}: .{1,300}: (?:\[Errno \d{1,3}\] )?(?:No such file or directory|No such process|Permission denied|Operation not permitted|Not a directory|Is a directory|No space left on device|Read-only file system|Connection refused)$/,
       "python-module": /^\S{0,200}python[\d.]{0,8}: No module named \S/,

@@ -1,4 +1,4 @@
-import type { AgentFamily, PatternKind, Question } from "@rouse/contract";
+import type { AgentFamily, PatternKind } from "@rouse/contract";
 import { cut, longestLine } from "./mask-text.ts";
 import { aider } from "./patterns/aider.ts";
 import { claudeCode } from "./patterns/claude-code.ts";
@@ -6,21 +6,13 @@ import { codex } from "./patterns/codex.ts";
 import { geminiCli } from "./patterns/gemini-cli.ts";
 import { generic } from "./patterns/generic.ts";
 import { opencode } from "./patterns/opencode.ts";
-import type { LimitKind, ShippedFamily, ShippedPattern } from "./patterns/shipped.ts";
+import type { ShippedFamily, ShippedPattern } from "./patterns/shipped.ts";
 import type { Pattern } from "./reading.ts";
 
 /** A pattern with what is known of a shipped one. A user's pattern has none of that and counts wherever it matches. */
-export interface KnownPattern extends Pattern {
+export interface KnownPattern extends Pattern, Omit<ShippedPattern, "kind" | "name" | "pattern"> {
   readonly family?: AgentFamily;
   readonly hint?: RegExp;
-  readonly atCursor?: true;
-  readonly under?: RegExp;
-  readonly unless?: RegExp;
-  readonly notOver?: RegExp;
-  readonly tellsNext?: true;
-  readonly what?: Question;
-  readonly limit?: LimitKind;
-  readonly continues?: true;
 }
 
 const families: Readonly<Record<AgentFamily, readonly KnownPattern[]>> = {

@@ -1,7 +1,7 @@
 import type { PatternKind, Question, Sight } from "@rouse/contract";
 
 /** The quota is used up, requests come too often, or the provider is overloaded. */
-export type LimitKind = NonNullable<Extract<Sight, { kind: "rate-limited" }>["what"]>;
+type LimitKind = NonNullable<Extract<Sight, { kind: "rate-limited" }>["what"]>;
 
 /**
  * A pattern for one line, as plain data. Those for rate limits, errors, context limits and files see the line without

@@ -1,10 +1,12 @@
+import type { EpochMs, Sight } from "@rouse/contract";
 import type { WallClock } from "../reading.ts";
-import { nameFailure, type Refusal, refusalIn } from "./name-failure.ts";
-import { countOf, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
+import { nameFailure, nameOwnFailure, type Refusal, refusalIn } from "./name-failure.ts";
+import { amountOf, countOf, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
 import {
   andThen,
   askUnlessToolRuns,
   closeTool,
+  countResponse,
   enterSession,
   openTool,
   raiseTokens,
@@ -44,7 +46,7 @@ export function readOpencode(before: StreamState, line: Fields, clock: WallClock
 }
 
 /** Ends a call, and begins it first where nobody told that it began. */
-export function endOpencodeTool(state: StreamState, part: Fields | null): Step {
+function endOpencodeTool(state: StreamState, part: Fields | null): Step {
   const id = nameOf(part?.callID);
   const call = fieldsOf(part?.state);
   if (id === null || call === null) return saw(state);
@@ -55,13 +57,13 @@ export function endOpencodeTool(state: StreamState, part: Fields | null): Step {
 }
 
 /** Cache reads are no new work. */
-export function tokensOf(value: unknown): number {
+function tokensOf(value: unknown): number {
   const tokens = fieldsOf(value);
   const spent = [tokens?.input, tokens?.output, tokens?.reasoning, fieldsOf(tokens?.cache)?.write];
   return spent.reduce<number>((sum, count) => sum + (countOf(count) ?? 0), 0);
 }
 
-export const outcomeOf = (reason: string): "success" | "failure" => (reason === "stop" ? "success" : "failure");
+const outcomeOf = (reason: string): "success" | "failure" => (reason === "stop" ? "success" : "failure");
 
 /** A step without calls is the last of its turn. */
 function readFinish(state: StreamState, part: Fields | null): Step {
@@ -81,7 +83,107 @@ function readError(state: StreamState, error: Fields | null, clock: WallClock): 
 }
 
 /** `{"name":"APIError","data":{"message":"invalid x-api-key","statusCode":401,…}}`. */
-export function opencodeRefusal(error: Fields | null): Refusal | null {
+function opencodeRefusal(error: Fields | null): Refusal | null {
   const data = fieldsOf(error?.data);
   return refusalIn(textOf(data?.message) ?? "", countOf(data?.statusCode) ?? undefined);
+}
+
+/**
+ * Reads one event of opencode's conversation log in its database, as `{ type, data }`. Its format is not documented:
+ * unknown types say nothing. Unlike the stream it tells when a call begins.
+ */
+export function readOpencodeEvent(state: StreamState, event: Fields, clock: WallClock): Step {
+  const data = fieldsOf(event.data);
+  const info = fieldsOf(data?.info);
+  switch (kindOf(event)) {
+    case "session.created":
+      return enterSession(state, nameOf(info?.id), nameOf(fieldsOf(info?.model)?.id), nameOf(info?.version));
+    case "message.updated":
+      return andThen(enterSession(state, nameOf(data?.sessionID), null, null), (after) =>
+        info?.role === "assistant" ? readAnswer(after, info, clock) : saw(after),
+      );
+    case "message.part.updated":
+      return readPart(state, fieldsOf(data?.part), clock);
+    default:
+      return saw(state);
+  }
+}
+
+/** Types end with a version. */
+const kindOf = ({ type }: Fields): string => (nameOf(type) ?? "").replace(/\.\d+$/, "");
+
+/** When the event happened; `null` where it does not say. */
+export function timeOfOpencodeEvent(event: Fields): EpochMs | null {
+  const data = fieldsOf(event.data);
+  const time = fieldsOf(fieldsOf(data?.info)?.time);
+  return amountOf(data?.time) ?? amountOf(time?.completed) ?? amountOf(time?.created);
+}
+
+/** Each request has its own answer, which exists from the request on and is completed once. */
+function readAnswer(state: StreamState, info: Fields, clock: WallClock): Step {
+  const id = nameOf(info.id);
+  if (id === null) return saw(state);
+  if (amountOf(fieldsOf(info.time)?.completed) === null)
+    return state.answer === id ? saw(state) : saw({ ...state, answer: id, tools: [] }, { kind: "model-asked" });
+  if (state.answer !== id) return saw(state);
+  const counted = countResponse({ ...state, answer: null, compacting: false }, id, tokensOf(info.tokens));
+  return andThen(counted, (after) => endAnswer(after, info, clock));
+}
+
+function endAnswer(state: StreamState, info: Fields, clock: WallClock): Step {
+  // A summary is for the model itself: the turn goes on.
+  if (info.summary === true && info.error === undefined) return saw(state, { kind: "compacts", over: true });
+  const error = fieldsOf(info.error);
+  if (error !== null) {
+    const reason = opencodeRefusal(error)?.reason ?? nameOf(error.name) ?? "error";
+    return saw({ ...state, tools: [] }, ...failureIn(error, clock), turnEnded("failure", reason));
+  }
+  const reason = nameOf(info.finish);
+  if (reason === null || reason === "tool-calls") return saw(state);
+  return saw(state, turnEnded(outcomeOf(reason), reason));
+}
+
+/** A person's interruption is no failure. */
+function failureIn(error: Fields | null, clock: WallClock): readonly Sight[] {
+  const refusal = opencodeRefusal(error);
+  if (refusal !== null) return [refusal.asks];
+  const message = textOf(fieldsOf(error?.data)?.message);
+  const name = nameOf(error?.name) ?? "error";
+  return message === null || name === "MessageAbortedError" ? [] : [nameOwnFailure(message, name, clock)];
+}
+
+function readPart(state: StreamState, part: Fields | null, clock: WallClock): Step {
+  switch (part?.type) {
+    case "text": {
+      const text = textOf(part.text);
+      // A person's text has the same shape, in another message.
+      const isSaid = part.messageID === state.answer && !state.compacting;
+      const isWhole = amountOf(fieldsOf(part.time)?.end) !== null;
+      return text === null || !isSaid || !isWhole ? saw(state) : say(state, text);
+    }
+    case "tool":
+      return readTool(state, part);
+    case "retry":
+      return saw(state, ...failureIn(fieldsOf(part.error), clock));
+    case "compaction": {
+      const full: readonly Sight[] = part.overflow === true ? [{ kind: "context-limit", pattern: "compaction" }] : [];
+      return saw({ ...state, compacting: true }, ...full, { kind: "compacts", over: false });
+    }
+    default:
+      return saw(state);
+  }
+}
+
+function readTool(state: StreamState, part: Fields): Step {
+  const call = fieldsOf(part.state);
+  switch (call?.status) {
+    case "running":
+      return openTool(state, { id: part.callID, name: part.tool, args: call.input ?? {} });
+    case "completed":
+    case "error":
+      return endOpencodeTool(state, part);
+    default:
+      // The arguments are not known yet.
+      return saw(state);
+  }
 }

@@ -6,10 +6,8 @@ import { readClaudeTranscript } from "./read-claude-transcript.ts";
 import { readCodex } from "./read-codex.ts";
 import { readCodexRollout } from "./read-codex-rollout.ts";
 import { type Fields, fieldsOf, parseLine, textIn } from "./read-fields.ts";
-import { readGemini } from "./read-gemini.ts";
-import { readGeminiSession } from "./read-gemini-session.ts";
-import { readOpencode } from "./read-opencode.ts";
-import { readOpencodeEvent, timeOfOpencodeEvent } from "./read-opencode-events.ts";
+import { readGemini, readGeminiSession } from "./read-gemini.ts";
+import { readOpencode, readOpencodeEvent, timeOfOpencodeEvent } from "./read-opencode.ts";
 import { type Step, type StreamState, saw } from "./stream-state.ts";
 
 export { type StreamState, startStream } from "./stream-state.ts";

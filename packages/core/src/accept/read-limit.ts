@@ -178,14 +178,8 @@ function marginOf({ by = "text", withinMs }: LimitSight, policy: Policy): Durati
   return Math.max(withinMs, by === "text" && withinMs > 0 ? policy.waitMargin : exactMargin);
 }
 
-interface Seen {
-  readonly limit: Limit | null;
-  readonly terminal: { -readonly [K in "wait" | "waitBy"]: TerminalFacts[K] };
-  activity: Activity;
-}
-
 /** An agent waits for its provider until its limit is over or the model answers, whatever else is drawn or told. */
-export function waitOutLimit(seen: Seen, before: Activity, at: MonoMs): void {
+export function waitOutLimit(seen: Sighted, before: Activity, at: MonoMs): void {
   const { limit, terminal } = seen;
   // Sights from before the limit's end may arrive after a person was told.
   if (!isStanding(limit) || limit.told || at >= limit.until || seen.activity.kind === "FINISHED") return;
@@ -194,33 +188,26 @@ export function waitOutLimit(seen: Seen, before: Activity, at: MonoMs): void {
   seen.activity = waitFor(limit, before);
 }
 
-interface Ending {
-  limit: Limit | null;
-  readonly terminal: TerminalFacts;
-  readonly activity: Activity;
-  readonly events: RouseEvent[];
-}
-
 /**
  * The agent gives up, and the last word of its program was a refusal by the provider: it ran into its limit once more
  * and did not crash, even if we no longer waited. An unknown program's text does not count. `before`: its facts before
  * this report.
  */
 export function endAtRefusal(
-  ending: Ending,
+  sighted: Sighted,
   exit: ExitStatus,
   before: TerminalFacts,
-  { agentId, at, policy }: { readonly agentId: string; readonly at: MonoMs; readonly policy: Policy },
+  { agentId, at, policy }: SightContext,
 ): void {
-  const { terminal, limit, activity } = ending;
+  const { terminal, limit, activity } = sighted;
   const { putOff, family } = terminal;
   if (putOff == null || limit === null || limit.resumedAt === null || activity.kind === "FINISHED") return;
   if (limit.by === "text" && family === "generic") return;
   if (exit.cause !== "by-itself" || exit.code === 0 || isKilled(exit)) return;
   if (before.novel - putOff.novel > afterword) return;
   const { pattern, what, by } = limit;
-  ending.limit = meetLimit(limit, { kind: "rate-limited", pattern, what, by, resetsInMs: null }, at, policy);
-  ending.events.push(limitReached(agentId, ending.limit, null));
+  sighted.limit = meetLimit(limit, { kind: "rate-limited", pattern, what, by, resetsInMs: null }, at, policy);
+  sighted.events.push(limitReached(agentId, sighted.limit, null));
 }
 
 /** Keeps the wait that the agent is already in, where it is the same. */

@@ -1,5 +1,6 @@
 import { type EscalationDecision, type FleetCause, fleetId, type MonoMs, type Policy } from "@rouse/contract";
 import { gatheringTime } from "../assess/terminal-signs.ts";
+import type { Draft } from "../facts.ts";
 import type { Escalation } from "../incident.ts";
 import { askQuestion } from "../intervene/escalation-life.ts";
 import { type ActionOutcome, type Told, tellRaised, tellResolved } from "../signal.ts";
@@ -106,16 +107,9 @@ export function summariseFleet(because: FleetCause, scope: Scope, members: reado
   return `${members.length} ${are} ${how}${where} since many ${together} together ${seconds} s ago: ${first}${more}`;
 }
 
-/** The part of an incident that changes when somebody is told of it. */
-interface Tellable extends Pick<FleetIncident, "id" | "because" | "scope" | "openedAt"> {
-  readonly members: Iterable<string>;
-  stage: FleetStage;
-  alert: string | null;
-}
-
 /** Tells people of an incident and asks about it. `counts` numbers alerts and questions. */
 export function tellOfFleet(counts: { questions: number; alerts: number }, policy: () => Policy) {
-  function ask(incident: Tellable, askedBefore: number, now: MonoMs): FleetDoings {
+  function ask(incident: Open, askedBefore: number, now: MonoMs): FleetDoings {
     counts.questions += 1;
     const id = `${fleetId}.${counts.questions}`;
     const how = { severity: "SEV-2", askedBefore, otherwise: { kind: "keep" } } as const;
@@ -126,7 +120,7 @@ export function tellOfFleet(counts: { questions: number; alerts: number }, polic
   }
 
   /** One alert for all agents; a repeated question renews it. */
-  function alert(incident: Tellable, now: MonoMs): FleetDoings {
+  function alert(incident: Open, now: MonoMs): FleetDoings {
     const before = resolve(incident);
     counts.alerts += 1;
     const key = `${fleetId}/alert/${counts.alerts}`;
@@ -136,7 +130,7 @@ export function tellOfFleet(counts: { questions: number; alerts: number }, polic
     return combine([before, { ...nothing, ...tellRaised(key, null, "critical", summary) }]);
   }
 
-  function resolve(incident: Tellable): FleetDoings {
+  function resolve(incident: Open): FleetDoings {
     const { alert } = incident;
     if (alert === null) return nothing;
     incident.alert = null;
@@ -147,7 +141,7 @@ export function tellOfFleet(counts: { questions: number; alerts: number }, polic
 }
 
 /** An open incident as it is kept in memory. */
-export interface Open extends Omit<FleetIncident, "members" | "returned"> {
+export interface Open extends Draft<Omit<FleetIncident, "members" | "returned">> {
   readonly members: Set<string>;
   readonly returned: Map<string, MonoMs>;
   /** Agents that a person has to see to, because nothing more is done about them. */
@@ -162,12 +156,6 @@ export interface Open extends Omit<FleetIncident, "members" | "returned"> {
   tellAt: MonoMs | null;
   /** When to ask anew about agents that joined before this monitor started. */
   askAnewAt: MonoMs | null;
-  latest: MonoMs;
-  lost: boolean;
-  grown: boolean;
-  came: number;
-  stage: FleetStage;
-  alert: string | null;
 }
 
 export const newOpen = (id: string, because: FleetCause, scope: Scope, now: MonoMs): Open => ({

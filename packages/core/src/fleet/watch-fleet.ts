@@ -1,5 +1,6 @@
 import type { DurationMs, HoldCause, MonoMs, RouseEvent, SelfCheckPolicy } from "@rouse/contract";
 import type { Hold } from "../doubt.ts";
+import type { Draft } from "../facts.ts";
 
 /** The whole fleet, or one node of it. */
 export type Scope = string;
@@ -20,11 +21,7 @@ export interface Standing {
   readonly ttl: DurationMs;
 }
 
-interface Member {
-  node: string | null;
-  quietSince: MonoMs | null;
-  interval: DurationMs;
-  ttl: DurationMs;
+interface Member extends Draft<Omit<Standing, "agentId" | "watched">> {
   /** Its silence was part of a hold that is over: it is judged now, and starts no other hold. */
   spent: boolean;
 }
@@ -91,15 +88,10 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
   }
 
   function join(standing: Standing): Member {
-    const member: Member = {
-      node: standing.node,
-      quietSince: null,
-      interval: standing.interval,
-      ttl: standing.ttl,
-      spent: false,
-    };
-    members.set(standing.agentId, member);
-    for (const scope of scopesOf(standing.node)) placeOf(scope).members += 1;
+    const { agentId, node, interval, ttl } = standing;
+    const member: Member = { node, quietSince: null, interval, ttl, spent: false };
+    members.set(agentId, member);
+    for (const scope of scopesOf(node)) placeOf(scope).members += 1;
     return member;
   }
 

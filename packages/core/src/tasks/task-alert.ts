@@ -1,15 +1,13 @@
-import { type AlertSeverity, type MonoMs, printable, type TaskReason } from "@rouse/contract";
+import { type MonoMs, printable, type TaskReason } from "@rouse/contract";
 import { type Told, tellRaised, tellResolved } from "../signal.ts";
-import { agentOf, isCriticalBlocked, type TaskAlertCause, type TaskRecord } from "./task-record.ts";
+import { agentOf, isCriticalBlocked, type TaskAlert, type TaskRecord } from "./task-record.ts";
 
 /** The result of a change, whoever asked for it. */
 export interface Changed extends Told {
   readonly task: TaskRecord;
 }
 
-interface WantedAlert {
-  readonly cause: TaskAlertCause;
-  readonly severity: AlertSeverity;
+interface WantedAlert extends Pick<TaskAlert, "cause" | "severity"> {
   /** Numbers, ids, fixed words and the owner; nothing that an agent wrote. */
   readonly summary: string;
 }

@@ -57,10 +57,10 @@ export interface AtWork {
   readonly timedOutAt: MonoMs | null;
 }
 
-export type TaskAlertCause = "stalled" | "escalated" | "timed-out" | "blocked";
+type TaskAlertCause = "stalled" | "escalated" | "timed-out" | "blocked";
 
 /** The one open alert of a task. */
-interface TaskAlert {
+export interface TaskAlert {
   readonly key: string;
   readonly cause: TaskAlertCause;
   readonly agentId: string | null;

@@ -1,8 +1,7 @@
 import type { LoopPolicy, StepEvent } from "@rouse/contract";
-import { findLoops, type Loop } from "../../packages/core/src/steps/find-loops.ts";
+import { findLoops, hasMoved, type Loop } from "../../packages/core/src/steps/find-loops.ts";
 import { followStep } from "../../packages/core/src/steps/follow-steps.ts";
 import { newTrail } from "../../packages/core/src/steps/step.ts";
-import { hasMoved } from "../../packages/core/src/steps/window.ts";
 import { median } from "../report.ts";
 
 /** One run's events through all detectors, as the monitor does it: they look whenever there is something new, and this is what they saw last. */

@@ -1,13 +1,12 @@
 import type { MonoMs, StopCause, StopRefusal } from "@rouse/contract";
 import { earliest } from "./assess/look.ts";
 import type { Context } from "./context.ts";
-import { chooseResponse } from "./decide/choose-response.ts";
+import { chooseResponse, endedWithOthers } from "./decide/choose-response.ts";
 import { chooseRung } from "./decide/choose-rung.ts";
-import { endedWithOthers } from "./decide/matter-of-fleet.ts";
 import type { Rung } from "./decide/rung.ts";
 import type { Incident, Stage } from "./incident.ts";
-import { type Intervened, respond } from "./intervene/alert-life.ts";
-import { burnDue, tellBurn } from "./intervene/burn-life.ts";
+import { burnDue, tellBurn } from "./intervene/after-hand-over.ts";
+import { type Intervened, join, respond, unchanged } from "./intervene/alert-life.ts";
 import {
   askAgain,
   escalate,
@@ -18,7 +17,7 @@ import {
   withdrawEscalation,
 } from "./intervene/escalation-life.ts";
 import { hearWords } from "./intervene/hear-words.ts";
-import { closeIncident, openIncident, turnIncident } from "./intervene/incident-life.ts";
+import { closeIncident, openIncident, turnIncident, withStage } from "./intervene/incident-life.ts";
 import { followNudge, nudgeExpires, queueNudge } from "./intervene/nudge-life.ts";
 import { obeyOrder } from "./intervene/obey-order.ts";
 import {
@@ -32,19 +31,25 @@ import {
   tellShutGate,
   withdrawStop,
 } from "./intervene/stop-life.ts";
-import type { AgentRecord } from "./record.ts";
-import { awaitNewLife, lookForNewLife } from "./recover/await-new-life.ts";
-import { keepRunning, nextRunDue } from "./recover/keep-running.ts";
+import { type AgentRecord, withEnding, withLadder } from "./record.ts";
 import { followLimit, limitDue } from "./recover/limit-life.ts";
-import { followRestart, obeyRestart, revive } from "./recover/restart-life.ts";
+import {
+  awaitNewLife,
+  followRestart,
+  keepRunning,
+  lookForNewLife,
+  nextRunDue,
+  obeyRestart,
+  revive,
+} from "./recover/restart-life.ts";
 import type { Signal } from "./signal.ts";
 
-/** Rungs that can follow one another at one moment; more would be a ladder that goes round. */
+/** More rungs than this at one moment would be a ladder that goes round. */
 const mostRungs = 12;
 
 /**
- * What happens about an agent in one turn: answers of the hands and words of people first, then rung after rung for as long as there is one to take
- * without waiting. `wakeAt` is when the next one may be due.
+ * One turn of an agent on the ladder: first outcomes of actions and words of people, then rung after rung until one has
+ * to wait. `wakeAt` is when the next one may be due.
  */
 export function climbLadder(before: AgentRecord, signal: Signal, context: Context): Intervened {
   const { now, doubt } = context;
@@ -74,7 +79,7 @@ export function climbLadder(before: AgentRecord, signal: Signal, context: Contex
         later(nextRunDue(record, context), now),
         burnDue(record, now),
       ];
-      return wakeFor(tellWhomItConcerns(before, at, context), others.reduce(earliest, rung.until));
+      return wakeFor(respondAnew(before, at, context), others.reduce(earliest, rung.until));
     }
     at = join(at, takeRung(at.record, rung, context));
   }
@@ -83,8 +88,8 @@ export function climbLadder(before: AgentRecord, signal: Signal, context: Contex
   );
 }
 
-/** Whose matter it is decides who is told: when that has just changed, if only for a moment, it is asked again. */
-function tellWhomItConcerns(before: AgentRecord, at: Intervened, context: Context): Intervened {
+/** A change of incident, hand-over or alert may change who is told, so the response is chosen again. */
+function respondAnew(before: AgentRecord, at: Intervened, context: Context): Intervened {
   const { now } = context;
   const isClosed = at.record.ladder.incident === null && before.ladder.incident !== null;
   if (
@@ -96,21 +101,11 @@ function tellWhomItConcerns(before: AgentRecord, at: Intervened, context: Contex
   return join(at, respond(at.record, chooseResponse(at.record, context), now));
 }
 
-/** What is due and was not done waits for something else than time. */
+/** A due time in the past waits for a signal, not for the clock. */
 const later = (due: MonoMs | null, now: MonoMs): MonoMs | null => (due !== null && due > now ? due : null);
 
 function inTurn(record: AgentRecord, steps: readonly ((record: AgentRecord) => Intervened)[]): Intervened {
-  return steps.reduce<Intervened>((at, step) => join(at, step(at.record)), { record, events: none, actions: none });
-}
-
-const none: readonly never[] = [];
-
-function join(before: Intervened, after: Intervened): Intervened {
-  return {
-    record: after.record,
-    events: after.events.length === 0 ? before.events : [...before.events, ...after.events],
-    actions: after.actions.length === 0 ? before.actions : [...before.actions, ...after.actions],
-  };
+  return steps.reduce((at, step) => join(at, step(at.record)), unchanged(record));
 }
 
 function wakeFor(at: Intervened, until: MonoMs | null): Intervened {
@@ -120,7 +115,7 @@ function wakeFor(at: Intervened, until: MonoMs | null): Intervened {
 function takeRung(record: AgentRecord, rung: Exclude<Rung, { kind: "wait" }>, context: Context): Intervened {
   const { now, policy } = context;
   if (rung.kind === "open") return openIncident(record, rung.illness, rung.cause, context);
-  if (rung.kind === "take-back") return only({ ...record, ladder: { ...record.ladder, handedOver: null } });
+  if (rung.kind === "take-back") return unchanged(withLadder(record, { handedOver: null }));
   const { incident } = record.ladder;
   if (incident === null) throw new Error(`${rung.kind} without an incident`);
   switch (rung.kind) {
@@ -141,7 +136,7 @@ function takeRung(record: AgentRecord, rung: Exclude<Rung, { kind: "wait" }>, co
     case "save-work":
       return saveWork(record, orderFor(record, incident, rung.cause), context);
     case "order-stop":
-      return record.ending.stop === null ? only(record) : orderStop(record, record.ending.stop, context);
+      return record.ending.stop === null ? unchanged(record) : orderStop(record, record.ending.stop, context);
     case "recall-stop":
       return recallStop(record);
     case "withdraw-stop":
@@ -153,12 +148,12 @@ function takeRung(record: AgentRecord, rung: Exclude<Rung, { kind: "wait" }>, co
     case "go-down":
       return goDown(record, incident, rung.by, now);
     case "revive":
-      return revive(stand(record, incident, downAgain(incident.stage)), rung.by, rung.attempt, context);
+      return revive(withStage(record, incident, downAgain(incident.stage)), rung.by, rung.attempt, context);
     case "give-up":
       return giveUp(record, incident, rung, context);
     case "watch-closely":
-      return only(
-        stand(
+      return unchanged(
+        withStage(
           record,
           { ...incident, incarnation: record.life.incarnation },
           { kind: "probation", until: now + policy.recovery.probation },
@@ -171,34 +166,27 @@ const stopFor = (cause: StopCause): Stage => ({
   kind: "stopping",
   cause,
   actor: "rouse",
-  // What it was stopped for is nobody's to go on with in its name.
+  // An agent that works on at a lost task is not brought back for it.
   next: cause === "task-timed-out" ? "hand-off" : "bring-back",
   interrupted: 0,
   shut: null,
 });
 
-/** The gate is shut from here on, for whichever reason; how long counts from the first. */
+/** Since when the gate is shut counts from the first refusal. */
 function noteShut(refused: Intervened, incident: Incident, now: MonoMs): Intervened {
   const { stage } = incident;
   if (stage.kind !== "stopping" || stage.shut !== null) return refused;
-  return { ...refused, record: stand(refused.record, incident, { ...stage, shut: { since: now, told: false } }) };
+  return { ...refused, record: withStage(refused.record, incident, { ...stage, shut: { since: now, told: false } }) };
 }
 
 function tellShut(record: AgentRecord, incident: Incident, because: StopRefusal, now: MonoMs): Intervened {
   const { stage } = incident;
-  if (stage.kind !== "stopping" || stage.shut === null) return only(record);
-  const told = stand(record, incident, { ...stage, shut: { ...stage.shut, told: true } });
+  if (stage.kind !== "stopping" || stage.shut === null) return unchanged(record);
+  const told = withStage(record, incident, { ...stage, shut: { ...stage.shut, told: true } });
   return tellShutGate(told, incident, because, stage.shut.since, now);
 }
 
-const only = (record: AgentRecord): Intervened => ({ record, events: none, actions: none });
-
-const stand = (record: AgentRecord, incident: Incident, stage: Stage): AgentRecord => ({
-  ...record,
-  ladder: { ...record.ladder, incident: { ...incident, stage } },
-});
-
-/** Pressed once is started once: if that fails, the budget counts again. */
+/** A forced start is forced once: if it fails, the budget counts again. */
 const downAgain = (stage: Stage): Stage =>
   stage.kind === "down" ? { ...stage, pressed: false, notBefore: null } : stage;
 
@@ -209,19 +197,19 @@ function nudge(
   context: Context,
 ): Intervened {
   const order = { channel, attempt, cause, actor: "rouse", wording: null };
-  return queueNudge(stand(record, incident, { kind: "nudged" }), order, context);
+  return queueNudge(withStage(record, incident, { kind: "nudged" }), order, context);
 }
 
 function tell(record: AgentRecord, now: MonoMs): Intervened {
   const escalation = openEscalation(record);
-  return escalation === null ? only(record) : tellOverdue(record, escalation, now);
+  return escalation === null ? unchanged(record) : tellOverdue(record, escalation, now);
 }
 
-/** To the next stage without an answer, or without waiting for one any longer. What was refused before is tried anew. */
+/** Leaves for the next stage and withdraws an open question. Earlier refusals are tried anew. */
 function leave(record: AgentRecord, incident: Incident, stage: Stage, now: MonoMs): Intervened {
   const withdrawn = withdrawEscalation(record, "the ladder went on", now);
-  const left = stand(record, incident, stage);
-  return { ...withdrawn, record: { ...left, ending: { ...left.ending, refused: null } } };
+  const left = withStage(record, incident, stage);
+  return { ...withdrawn, record: withEnding(left, { refused: null }) };
 }
 
 function goDown(record: AgentRecord, incident: Incident, by: "restart" | "recovery", now: MonoMs): Intervened {
@@ -237,7 +225,7 @@ const orderFor = (record: AgentRecord, { stage }: Incident, cause: StopCause) =>
   force: false,
 });
 
-/** The budget is used up: whoever watches over us all is asked, and after that a person. */
+/** The budget is used up: the orchestrator is asked, and after that a person. */
 function giveUp(
   record: AgentRecord,
   incident: Incident,
@@ -249,7 +237,7 @@ function giveUp(
   const { id: taskId } = record.task;
   const reason = by === "restart" ? "restarts-exhausted" : "recoveries-exhausted";
   const windowSeconds = Math.round(policy.restart.window / 1000);
-  // Whoever died with others is asked about with them.
+  // An agent that died with others is asked about with them.
   const asked = endedWithOthers(record)
     ? closeIncident(record, incident, "handed-to-a-person", reason, now)
     : escalate(record, incident, reason, { kind: "hand-over", because: reason }, context);

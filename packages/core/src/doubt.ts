@@ -8,7 +8,9 @@ export interface Gap {
   readonly to: MonoMs;
 }
 
-/** Silence of many at once: first our own path is suspected. `provenAt`: since then the path is known to work. */
+/**
+ * Many agents are silent at once, so our own path is suspected first. `provenAt`: since then the path is known to work.
+ */
 export interface Hold {
   readonly because: HoldCause;
   readonly since: MonoMs;
@@ -17,24 +19,26 @@ export interface Hold {
 
 /** What the monitor holds against itself when it looks at one agent. */
 export interface Doubt {
-  /** Oldest first; the newest few are enough, an agent is looked at often. */
+  /** Oldest first. The newest few are enough, because every agent is looked at often. */
   readonly gaps: readonly Gap[];
-  /** How late our own turns have been running lately. Our patience with others grows by it. */
+  /** How late our own turns have been running lately. Our patience with agents grows by it. */
   readonly lag: DurationMs;
   readonly hold: Hold | null;
-  /** Other agents that should be heard in the same surroundings (its node, or the fleet), and when one of them last was. */
+  /** How many other agents of its node, or of the fleet, should be heard, and when one of them last was. */
   readonly peers: number;
   readonly peersHeardAt: MonoMs | null;
   /** A person stopped all interventions. */
   readonly frozen: boolean;
-  /** Why no agent of this host may be stopped at the moment although each alone might be; `null` when there is room. */
+  /** Why no agent of this host may be stopped now, although each alone might be; `null` when there is room. */
   readonly brake: Brake | null;
-  /** The incident of the fleet that its silence, or its end, is part of: what is to be said about that is said there, once for all. */
+  /**
+   * The fleet incident that the agent's silence, or its end, is part of. Alerts and questions about that belong to it.
+   */
   readonly silentWith: string | null;
   readonly diedWith: string | null;
-  /** So many are there that its end may be one of many. */
+  /** The fleet is large enough that the agent's end may be one of many. */
   readonly mayDieWithOthers: boolean;
-  /** Critical tasks that wait for a person, its own among them; 0 when none of them is its own. */
+  /** How many critical tasks wait for a person; 0 when none of them is the agent's own. */
   readonly criticalBlocked: number;
 }
 
@@ -58,11 +62,11 @@ export const noDoubt: Doubt = {
   criticalBlocked: 0,
 };
 
-/** How much of the time since then the monitor could not hear anybody. */
+/** For how long since then the monitor could not hear anybody. */
 export const blindSince = ({ gaps }: Pick<Doubt, "gaps">, since: MonoMs): DurationMs =>
   gaps.reduce((sum, gap) => sum + newIn(gap, gaps, since), 0);
 
-/** How much of a gap, from then on, lies in none before it: a suspend is often noticed as a stall as well. */
+/** How much of a gap, from `since` on, lies in no earlier gap: a suspend is often noticed as a stall as well. */
 export function newIn({ id, from, to }: Gap, gaps: readonly Gap[], since: MonoMs): DurationMs {
   const start = Math.max(from, since);
   const known = gaps.filter((gap) => gap.id < id);
@@ -72,3 +76,45 @@ export function newIn({ id, from, to }: Gap, gaps: readonly Gap[], since: MonoMs
 
 export const lastGap = ({ gaps }: Pick<Doubt, "gaps">): Gap | null =>
   gaps.length === 0 ? null : (gaps[gaps.length - 1] ?? null);
+
+/** The three clocks of a machine. Monotonic time stops in a suspend, boot time does not, wall time can be set. */
+export interface ClockReading {
+  readonly mono: DurationMs;
+  readonly boot: DurationMs;
+  readonly wall: number;
+}
+
+export interface ClockFault {
+  readonly cause: Extract<GapCause, "stall" | "suspend" | "clock-step">;
+  readonly lasted: DurationMs;
+}
+
+interface ClockPolicy {
+  /** A longer pause between two readings is a stall: we read far more often than that. */
+  readonly stall: DurationMs;
+}
+
+/** Boot time has hundredths of a second and clocks are read in turn, so smaller differences are noise. */
+const suspendAtLeast = 1000;
+/** Clock skew up to here is tolerated everywhere. */
+const stepAtLeast = 2000;
+
+/** Compares two readings of our own clocks for what went wrong between them. */
+export function doubtClocks(before: ClockReading, after: ClockReading, policy: ClockPolicy): ClockFault[] {
+  const mono = after.mono - before.mono;
+  const boot = after.boot - before.boot;
+  const wall = after.wall - before.wall;
+  const faults: ClockFault[] = [];
+  if (mono > policy.stall) faults.push({ cause: "stall", lasted: mono });
+  if (boot - mono > suspendAtLeast) faults.push({ cause: "suspend", lasted: boot - mono });
+  const step = wall - Math.max(mono, boot);
+  if (Math.abs(step) > stepAtLeast) faults.push({ cause: "clock-step", lasted: step });
+  return faults;
+}
+
+/** Steady time between two readings: a suspend counts, a step of the wall clock does not. */
+export function steadyElapsed(before: ClockReading, after: ClockReading): DurationMs {
+  const mono = after.mono - before.mono;
+  const boot = after.boot - before.boot;
+  return boot - mono > suspendAtLeast ? boot : Math.max(0, mono);
+}

@@ -4,21 +4,21 @@ import type { AgentRecord } from "./record.ts";
 import type { TreeEye } from "./terminal-facts.ts";
 
 /** A way in which an agent is seen. */
-export type Eye = "beats" | "steps" | "output" | TreeEye | "children" | "terminal-read";
+type Eye = "beats" | "steps" | "output" | TreeEye | "children" | "terminal-read";
 
-export interface Seen {
+interface Seen {
   readonly eye: Eye;
   /** `unseen`: nobody could look. */
   readonly says: "at-work" | "quiet" | "unseen";
-  /** When it last showed something, where that is known. */
+  /** When this eye last saw something, where that is known. */
   readonly at: MonoMs | null;
 }
 
-/** Signs of work this lately are work. */
+/** Signs of work count for this long. */
 const lately: DurationMs = minutes(2);
 const treeEyes: readonly TreeEye[] = ["cpu", "disk", "network", "files"];
 
-/** Through which eyes an agent is seen, and what each says: what was not looked at is said, too. */
+/** The eyes on an agent and what each says, also those that could not look. */
 export function eyesOn(record: AgentRecord, now: MonoMs): readonly Seen[] {
   const { beats } = record;
   const { steps, terminal } = record.seen;

@@ -8,34 +8,39 @@ export type Activity =
   | { readonly kind: "IDLE"; readonly since: MonoMs }
   | { readonly kind: "FINISHED"; readonly since: MonoMs };
 
+type ToolOpen = Extract<Activity, { kind: "RUNNING" }> & { readonly open: { readonly since: MonoMs } };
+
+export const isToolOpen = (activity: Activity): activity is ToolOpen =>
+  activity.kind === "RUNNING" && activity.open?.kind === "tool";
+
 /**
- * Time spent at work. It stands still until `resumesAt` (`null`: until the activity changes) and runs from then on, so an idle, a
- * waiting and a starting agent, an open tool and the end of its patience are all the same arithmetic.
+ * Time spent at work. The clock stands still until `resumesAt` (`null`: until the activity changes) and runs from then
+ * on. So idling, waiting, starting, an open tool and the end of patience are the same arithmetic.
  */
 export interface WorkClock {
   readonly total: WorkMs;
   readonly resumesAt: MonoMs | null;
 }
 
-/** When something was last seen to change: on the steady timeline for people, on the work clock for judging. */
+/** When something last changed: steady time for people, the work clock for judging. */
 export interface Mark {
   readonly at: MonoMs;
   readonly worked: WorkMs;
 }
 
-/** What is remembered of the numbers on the beats: enough to tell a duplicate from a late one and to count what was lost. */
+/** What is remembered of beat numbers: enough to tell duplicates from late beats and to count lost ones. */
 export interface BeatLedger {
   readonly lastSequence: number | null;
   /** Bit i: the beat numbered lastSequence − 1 − i was seen. */
   readonly seenBefore: number;
   readonly lastAgentTime: EpochMs | null;
-  /** When one was last read. */
+  /** When a beat was last read. */
   readonly lastAt: MonoMs | null;
-  /** When one last showed that its agent is there, read or not; absent in what an earlier version saved. */
+  /** When a beat last showed that its agent is there, read or not; absent in records of an earlier version. */
   readonly heardAt?: MonoMs | null;
   /**
-   * Beats in a row that are numbered from the start again: with later times, an agent that restarted without saying so. `untimed`: without times, so that
-   * they may be old ones as well.
+   * Beats in a row whose numbers began again. With later times, the agent restarted without saying so. `untimed`:
+   * without times, so they may be old beats as well.
    */
   readonly startedOver: {
     readonly count: number;
@@ -44,7 +49,7 @@ export interface BeatLedger {
     /** When the first of them came. */
     readonly since?: MonoMs;
   } | null;
-  /** The highest number and time among beats that were not newer than the newest: whoever lives goes on from there, a recording does not. */
+  /** The highest number and time among late beats: a living agent goes on from there, a recording does not. */
   readonly late: { readonly sequence: number | null; readonly time: EpochMs | null } | null;
   readonly accepted: number;
   readonly duplicates: number;
@@ -89,7 +94,7 @@ export interface Facts {
   readonly outcomes: readonly OutcomeStretch[];
   /** Beats in a row that brought new errors and nothing good. */
   readonly failingBeats: number;
-  /** Beats and calls that went well after more of them than are allowed; absent in what an earlier version saved. */
+  /** Good beats and calls since the agent was FAILING; absent in records of an earlier version. */
   readonly sinceFailure?: number;
   readonly reportedFailures: number | null;
   readonly reportedErrorRate: number | null;
@@ -98,8 +103,8 @@ export interface Facts {
   readonly context: number | null;
   readonly selfReported: AgentStatus | null;
   /**
-   * How often in a row it was heard, at its own rhythm, in the middle of one tool or wait. Three times shows that its beats come from a timer, so
-   * that silence in a tool is not explained by the tool; it stays known until the agent shows otherwise.
+   * How often in a row the agent beat, at its rhythm, in the middle of one tool or wait. Three times show that a timer
+   * sends its beats, so a tool does not explain its silence. It stays known until the agent shows otherwise.
    */
   readonly beatsThroughWork: number;
 }
@@ -150,7 +155,10 @@ export const noFacts: Facts = {
 
 export type Draft<T> = { -readonly [K in keyof T]: T[K] };
 
-/** A copy to fill in. Written out because it is made for every beat, and a spread with changes takes some twenty times as long. */
+/**
+ * A copy to fill in. Written out field by field: it is made for every beat, and a spread with changes takes twenty
+ * times as long.
+ */
 export function draftOfLedger(ledger: BeatLedger): Draft<BeatLedger> {
   return {
     lastSequence: ledger.lastSequence,
@@ -159,7 +167,7 @@ export function draftOfLedger(ledger: BeatLedger): Draft<BeatLedger> {
     lastAt: ledger.lastAt,
     heardAt: lastBeatHeard(ledger),
     startedOver: ledger.startedOver,
-    // Not in records of an earlier version.
+    // Absent in records of an earlier version.
     late: ledger.late ?? null,
     accepted: ledger.accepted,
     duplicates: ledger.duplicates,

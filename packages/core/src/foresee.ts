@@ -4,21 +4,21 @@ import type { AgentRecord } from "./record.ts";
 import type { Action, ActionOutcome } from "./signal.ts";
 import { supervise } from "./supervise.ts";
 
-export interface Foreseen {
+interface Foreseen {
   readonly what: "nudge" | "ask" | "stop";
   readonly at: MonoMs;
 }
 
-/** A day is as far as anybody plans. */
+/** How far ahead to look. */
 const horizon: DurationMs = hours(24);
-/** How often one is looked at whose holder would report meanwhile: closely at first, as a report would come. */
+/** How often a held agent is looked at, as its holder's reports would wake it: closely at first. */
 const closeStep: DurationMs = seconds(5);
 const step: DurationMs = minutes(1);
 const closely: DurationMs = minutes(10);
 
 /**
- * What would be done about an agent, and when, if nothing changed: the same judgement, run ahead on time that has not come. Each thing once, in order.
- * A nudge is taken to be given and not answered, a question not to be answered.
+ * What would be done about an agent, and when, if nothing changed: the same judgement, run ahead in time. Each thing
+ * once, in order. Nudges count as given and unanswered, questions as unanswered.
  */
 export function foresee(given: AgentRecord, context: Context): readonly Foreseen[] {
   const { now } = context;
@@ -49,7 +49,7 @@ export function foresee(given: AgentRecord, context: Context): readonly Foreseen
 const kinds: Readonly<Partial<Record<Action["kind"], Foreseen["what"]>>> = {
   "nudge-agent": "nudge",
   escalate: "ask",
-  // The order itself follows when the work is saved.
+  // The order to stop follows when the work is saved.
   "save-work": "stop",
 };
 
@@ -61,14 +61,14 @@ function expected(action: Action): ActionOutcome | null {
 const isHeld = ({ seen: { terminal } }: AgentRecord): boolean =>
   terminal !== null && terminal.exit === null && terminal.holder === "here";
 
-/** Past what is known of a held agent, its holder's next report would wake it. */
+/** The next look at a held agent: its holder's next report would wake it. */
 function nextLook(record: AgentRecord, at: MonoMs, pace: DurationMs): MonoMs | null {
   const { wakeAt } = record;
   if (!isHeld(record)) return wakeAt === null || wakeAt > at ? wakeAt : at + pace;
   return wakeAt === null || wakeAt <= at ? at + pace : Math.min(wakeAt, at + pace);
 }
 
-/** Its holder goes on to report that nothing has changed. */
+/** The holder goes on to report that nothing has changed. */
 function stillTheSame(record: AgentRecord, at: MonoMs): AgentRecord {
   const { terminal } = record.seen;
   if (terminal === null || !isHeld(record)) return record;

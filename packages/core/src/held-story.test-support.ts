@@ -11,18 +11,18 @@ import type { SavedWork } from "./incident.ts";
 import type { Action, ActionOutcome, ReportSignal, Turn } from "./signal.ts";
 import { ms, type Story, type StoryGiven, story } from "./story.test-support.ts";
 
-/** How often a holder gives a sign of life when there is nothing to tell. */
+/** How often a holder reports when there is nothing to tell. */
 const lifeSign = 10_000;
 
 export interface HeldGiven extends StoryGiven {
   readonly hold?: Partial<HolderInfo>;
-  /** What its processes do while nothing else is said of them. */
+  /** What the processes do unless a report says otherwise. */
   readonly processes?: "quiet" | "busy" | "unknown";
-  /** How saving its work goes. */
+  /** The outcome of saving its work. */
   readonly work?: SavedWork | null;
-  /** How giving it a nudge goes. */
+  /** The outcome of delivering a nudge. */
   readonly nudges?: NudgeDelivery | null;
-  /** The hands stop it and start it again at once when they are told to. */
+  /** The hands stop and start the agent at once when told to. */
   readonly obedient?: boolean;
 }
 
@@ -30,8 +30,8 @@ const nothingToSave: SavedWork = { kind: "nothing-to-save" };
 const typed: NudgeDelivery = { kind: "sent", channel: "terminal", echoed: true };
 
 /**
- * The life of an agent whose terminal Rouse holds, on virtual time. Its holder gives a sign of life every ten seconds, as a real one does; what it saw
- * is told with `shows`.
+ * The life of a held agent on virtual time. Its holder reports every ten seconds, as a real one does; `shows` adds
+ * sights.
  */
 export function heldStory(given: HeldGiven = {}) {
   const { work = nothingToSave, nudges = typed } = given;
@@ -83,7 +83,7 @@ export function heldStory(given: HeldGiven = {}) {
     ...over,
   });
 
-  /** The turn it led to, and the signal itself: a holder that hears no answer sends it again. */
+  /** The turn and its signal: a holder that hears no answer sends the report again. */
   function report(
     sights: readonly Sight[],
     over: Partial<HolderReport> = {},
@@ -109,7 +109,7 @@ export function heldStory(given: HeldGiven = {}) {
     return { ...agent.take(signal), signal };
   }
 
-  /** Time passes; the holder gives its signs of life. */
+  /** Time passes; the holder reports. */
   function passes(duration: string): void {
     const until = agent.now + ms(duration);
     while (agent.now < until) {
@@ -146,7 +146,7 @@ export function heldStory(given: HeldGiven = {}) {
     processesAre(next: "quiet" | "busy" | "unknown"): void {
       processes = next;
     },
-    /** What the next reports tell of its processes, from now on. */
+    /** The process facts of the next reports. */
     processesShow(next: Partial<ProcessFacts>): void {
       facts = { ...facts, ...next };
     },

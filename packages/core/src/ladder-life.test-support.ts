@@ -29,7 +29,7 @@ export const hasty: PartialSettings = {
   },
 };
 
-/** How long an incident may stay open when everybody does their part and nobody says a word, with these clocks. */
+/** How long an incident may stay open, with these clocks, when everybody does their part and nobody speaks. */
 export const longestIncident = ms("10m");
 
 export type Step =
@@ -61,9 +61,12 @@ export interface Kind {
   readonly killsForErrors: boolean;
   readonly killsIdle: boolean;
   readonly acceptsUnsaved: boolean;
-  /** The hands do at once what they are told, and it works; else they answer when a step says so, anything, and not always once. */
+  /**
+   * The hands do at once what they are told, and it works; otherwise they answer when a step says so, anything, and not
+   * always once.
+   */
   readonly promptHands: boolean;
-  /** What prompt hands never manage. */
+  /** Outcomes that prompt hands never have. */
   readonly cannot: Action["kind"] | null;
 }
 
@@ -90,7 +93,7 @@ export function ladderLife(kind: Kind, given: StoryGiven = {}) {
   let numbered = 0;
 
   function carryOut(action: Action): ActionOutcome | null {
-    // What a person ordered is tried until it is done.
+    // A person's order is tried until it is done.
     const isOrdered = action.kind === "stop-agent" && !action.spends;
     if (kind.cannot === action.kind && !isOrdered) return failures[action.kind]?.() ?? null;
     if (action.kind === "stop-agent" && agent.record.seen.terminal?.exit === null)
@@ -107,7 +110,7 @@ export function ladderLife(kind: Kind, given: StoryGiven = {}) {
     const { stop, restart } = agent.record.ending;
     const { nudge } = agent.record.ladder;
     const { terminal } = agent.record.seen;
-    // Who said that it was stopped, or over, did not lie.
+    // An outcome of "stopped" or "already over" was true.
     if (terminal?.exit === null && (stop?.outcome?.kind === "stopped" || stop?.outcome?.kind === "already-over"))
       held?.exits({ signal: "SIGTERM", cause: "stopped" });
     const pending = [

@@ -12,7 +12,7 @@ function must(holds: boolean, rule: string): asserts holds {
 type Stop = Extract<Action, { kind: "stop-agent" }>;
 type Restart = Extract<Action, { kind: "restart-agent" }>;
 
-/** What must be true of every turn, whatever happened before. Fails at the very turn that breaks a rule. */
+/** Rules for every turn, whatever happened before. Fails at the very turn that breaks one. */
 export function watchOver() {
   const keys = new Set<string>();
   const alerts = new Set<string>();
@@ -51,7 +51,7 @@ export function watchOver() {
     }
   }
 
-  /** What is open is known to be open, and nothing else is. */
+  /** The known open alerts and questions are exactly those that are open. */
   function nothingLeftBehind({ record }: Witnessed["turn"]): void {
     const question = openEscalation(record);
     must(asked.size === (question === null ? 0 : 1), "a question is left behind");
@@ -103,7 +103,7 @@ function throughTheGate({ before, turn, now, policy, doubt }: Witnessed, { key, 
   must(stop.saved !== null && (mayBeLost || stop.saved.kind !== "not-saved"), "stopped before its work was saved");
 }
 
-/** Restarts and recoveries as they happened, counted anew. */
+/** Restarts and recoveries as they happened, counted independently. */
 function countStarts() {
   let restarts: number[] = [];
   let restartedAt = Number.NEGATIVE_INFINITY;
@@ -128,7 +128,7 @@ function countStarts() {
 
   return {
     spend(seen: Witnessed, action: Restart): void {
-      // A person's order counts for nobody's budget, and whoever gives it has looked.
+      // A person's order charges no budget and resets the counts.
       if (action.key.endsWith("/restart")) {
         recoveries = [];
         restarts = [];

@@ -10,8 +10,8 @@ export function goesQuiet(given: HeldGiven = {}): HeldStory {
 }
 
 /**
- * A held agent whose request to the model is open for longer than its program lets it be, without a byte: STUCK after fifteen minutes, and against it
- * speak two kinds of evidence.
+ * A held agent whose model request is open for longer than its program allows, without a byte: STUCK after fifteen
+ * minutes, with two kinds of evidence.
  */
 export function hangs(given: HeldGiven = {}): HeldStory {
   const clocks = { activity: { model_request_seconds: 900 }, terminal: { idle_timeout_minutes: 16 } };
@@ -23,11 +23,11 @@ export function hangs(given: HeldGiven = {}): HeldStory {
   return held;
 }
 
-/** It hangs and is out of reach: the orchestrator is asked after fifteen minutes. */
+/** The agent hangs and is out of reach: the orchestrator is asked after fifteen minutes. */
 export const isAsked = (given: HeldGiven = {}): HeldStory =>
   hangs({ obedient: true, ...given, hold: { input: "none", ...given.hold } });
 
-/** A held agent that says of itself that it fails again and again, its processes quiet: FAILING after five minutes. */
+/** A held agent that reports failure after failure, its processes quiet: FAILING after five minutes. */
 export function startsFailing(given: HeldGiven = {}): HeldStory {
   const held = heldStory({ taskId: "t1", ...given });
   held.passes("5m");

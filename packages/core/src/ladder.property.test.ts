@@ -14,7 +14,7 @@ function tell(kind: Kind, lived: readonly Step[], given: StoryGiven = {}): Ladde
   return life;
 }
 
-/** What came about, in words. */
+/** What happened, in words. */
 const wordsOf = ({ events }: Story): string[] =>
   events.map((event) => {
     if (event.type === "INCIDENT_CLOSED") return `closed: ${event.payload.because}`;
@@ -22,7 +22,7 @@ const wordsOf = ({ events }: Story): string[] =>
     return event.type === "ESCALATION_TRIGGERED" ? `asked: ${event.payload.reason}` : event.type;
   });
 
-/** Without these the lives would not have been eventful enough to mean something. */
+/** Without these the random lives would not test much. */
 const eventful = [
   "NUDGE_ACTED",
   "NUDGE_UNCONFIRMED",

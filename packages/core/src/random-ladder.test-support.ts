@@ -25,7 +25,7 @@ const sometimes = <T>(one: fc.Arbitrary<T>) =>
 const said = fc.constantFrom("update", "handoff", "blocker");
 const seconds = fc.integer({ min: 1, max: 60 });
 
-/** What may happen next. Time passes often, and the hands answer often, so that the upper rungs are reached. */
+/** What may happen next. Time passes and hands answer often, so that the upper rungs are reached. */
 export const steps = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: word("wait"), seconds }) },
   { weight: 24, arbitrary: fc.record({ do: word("live"), seconds }) },

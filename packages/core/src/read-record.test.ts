@@ -5,7 +5,7 @@ import { readRecord } from "./read-record.ts";
 import { policyOf } from "./story.test-support.ts";
 import { supervise } from "./supervise.ts";
 
-/** A record as it was saved before there were groups: an agent that is being stopped by the orchestrator's decision. */
+/** A record from before there were groups: an agent that is being stopped by the orchestrator's decision. */
 const flat = {
   agentId: "worker-1",
   agentType: null,

@@ -3,62 +3,19 @@ import type { Incident, NudgeLife } from "./incident.ts";
 import { type AgentRecord, type Finding, newRecord } from "./record.ts";
 import type { TerminalFacts } from "./terminal-facts.ts";
 
-type GroupName = Exclude<keyof AgentRecord, "agentId" | "beats" | "wakeAt">;
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Where each field lay before records had groups; `state`, `since` and `reason` lay in `health`. */
-const formerly: { readonly [G in GroupName]: { readonly [F in keyof AgentRecord[G]]: string } } = {
-  identity: {
-    agentType: "agentType",
-    node: "node",
-    lineage: "lineage",
-    policy: "policy",
-    readsCommands: "readsCommands",
-  },
-  life: {
-    incarnation: "incarnation",
-    bornAt: "bornAt",
-    heard: "heard",
-    heardAt: "heardAt",
-    formerEndAt: "formerEndAt",
-    promise: "promise",
-    checkIn: "checkIn",
-    gapsSeen: "gapsSeen",
-  },
-  task: {
-    id: "taskId",
-    assignedAt: "taskAssignedAt",
-    claimed: "taskClaimed",
-    overtime: "overtime",
-    checkpoint: "checkpoint",
-  },
-  work: { activity: "activity", clock: "work", longestQuiet: "longestQuiet" },
-  seen: { facts: "facts", steps: "steps", terminal: "terminal", limit: "limit" },
-  health: {
-    state: "state",
-    since: "since",
-    reason: "reason",
-    findings: "findings",
-    alert: "alert",
-    alertsRaised: "alertsRaised",
-    lastAlert: "lastAlert",
-  },
-  ladder: {
-    incident: "incident",
-    handedOver: "handedOver",
-    containment: "containment",
-    asked: "asked",
-    nudge: "nudge",
-    answers: "answers",
-    reached: "reached",
-    nudged: "nudged",
-    counts: "counts",
-  },
-  ending: { stop: "stop", refused: "stopRefused", restart: "restart" },
-  recovery: { restarts: "restarts", restartedAt: "restartedAt", attempts: "recoveries", recovered: "recovered" },
+/** Fields that had another name before records had groups. */
+const formerNames: Fields = {
+  "task.id": "taskId",
+  "task.assignedAt": "taskAssignedAt",
+  "task.claimed": "taskClaimed",
+  "work.clock": "work",
+  "ending.refused": "stopRefused",
+  "recovery.attempts": "recoveries",
 };
 
-/** A record as it was saved, by this version or by one before it, which knew nothing of what came since. */
+/** Reads a saved record, also one of an earlier version without later fields. */
 export function readRecord(json: string): AgentRecord {
   const parsed = JSON.parse(json);
   const saved: AgentRecord = "life" in parsed ? parsed : inGroups(parsed);
@@ -88,20 +45,21 @@ export function readRecord(json: string): AgentRecord {
   };
 }
 
+/** Records without groups had all fields side by side; `state`, `since` and `reason` lay in `health`. */
 function inGroups(flat: Fields & { readonly health: Fields }): AgentRecord {
   const fields: Fields = { ...flat, ...flat.health };
-  const groups = Object.entries(formerly).map(([group, names]) => [
-    group,
-    Object.fromEntries(
-      Object.entries(names)
-        .filter(([, former]) => former in fields)
-        .map(([name, former]) => [name, fields[former]]),
-    ),
-  ]);
+  const { agentId: _, beats: __, wakeAt: ___, ...born } = newRecord(nobody, 0);
+  const groups = Object.entries(born).map(([group, known]) => {
+    const named = Object.keys(known).map((name) => [name, String(formerNames[`${group}.${name}`] ?? name)] as const);
+    const saved = named.filter(([, former]) => former in fields).map(([name, former]) => [name, fields[former]]);
+    return [group, Object.fromEntries(saved)];
+  });
   return { agentId: flat["agentId"], beats: flat["beats"], wakeAt: flat["wakeAt"], ...Object.fromEntries(groups) };
 }
 
-/** What keeps a finding from being acted upon was `held` once. */
+const nobody = { agentId: "", agentType: null, node: null, incarnation: 0, taskId: null, gapsSeen: 0 };
+
+/** `restrainedBy` was called `held` once. */
 function readFinding(saved: Finding & { readonly held?: Restraint }): Finding {
   const { held, ...finding } = saved;
   return held === undefined ? finding : { ...finding, restrainedBy: held };

@@ -46,96 +46,96 @@ export type AlertLife = {
   readonly severity: AlertSeverity;
   readonly raisedAt: MonoMs;
   readonly state: "queued" | "delivered";
-  /** Its cause came back soon after it was gone: it stays open until the agent has been well for a while. */
+  /** The cause came back soon after it was gone: the alert stays open until the agent has been well for a while. */
   readonly again?: true;
-  /** Causes that were told since the agent was last well for a while, in their order, this one included; only this one when absent. */
+  /** Causes told since the agent was last well for a while, this one last; absent: only this one. */
   readonly told?: readonly HealthReason[];
 };
 
-/** A request to check in after the monitor was blind: asked once per gap, answered by the next beat. */
-export type CheckIn = { readonly gap: number; readonly state: "asked" | "answered" };
+/** A request to check in after a gap: asked once per gap, answered by the next beat. */
+type CheckIn = { readonly gap: number; readonly state: "asked" | "answered" };
 
-/** How often it gave which answer since it was last nudged: not every one of many is told. */
+/** How often the agent gave each answer since its last nudge: of many, not every one is told. */
 export interface AnswersHeard extends Readonly<Record<AgentAnswer["kind"], number>> {
   /** Id of that nudge. */
   readonly since: string | null;
 }
 
-export interface Counts {
+interface Counts {
   readonly incidents: number;
   readonly nudges: number;
   readonly escalations: number;
   readonly stops: number;
   readonly starts: number;
-  /** Nudges, questions and stops of agents that were removed: its numbers go on from theirs, and none of them was its own. */
+  /** Numbers taken over from removed agents of the same id: keys go on from them, but they were not its own. */
   readonly ofOthers?: number;
 }
 
-/** What was done about it: nudges, questions and stops. Starting again what went down by itself is not held against it. */
+/** Interventions: nudges, questions and stops. Restarts after an exit do not count. */
 export const interventionsOf = ({ nudges, escalations, stops, ofOthers = 0 }: Counts): number =>
   nudges + escalations + stops - ofOthers;
 
 export const noCounts: Counts = { incidents: 0, nudges: 0, escalations: 0, stops: 0, starts: 0 };
 
-/** Who it is. Stays the same from one life to the next. */
+/** Who the agent is. Stays the same from one life to the next. */
 export interface Identity {
   readonly agentType: string | null;
   readonly node: string | null;
   readonly lineage: string;
-  /** Name of the policy it was started with. */
+  /** Name of the policy that it was started with. */
   readonly policy: string | null;
-  /** It has shown that it reads what comes with acknowledgements. */
+  /** The agent has shown that it reads commands on acknowledgements. */
   readonly readsCommands: boolean;
 }
 
-/** Its present life, and how it is heard. */
-export interface Life {
+/** The present life, and how it is heard. */
+interface Life {
   readonly incarnation: number;
   readonly bornAt: MonoMs;
   readonly heard: boolean;
-  /** The liveness clock: when anything at all was last heard from this incarnation; its birth when nothing was. */
+  /** The liveness clock: when anything was last heard from this incarnation, or its birth. */
   readonly heardAt: MonoMs;
-  /** When the process of the life before this one ended. */
+  /** When the process of the former life ended. */
   readonly formerEndAt: MonoMs | null;
-  /** How often it promised, with its last beat, to be heard. */
+  /** The rhythm that the agent promised with its last beat. */
   readonly promise: BeatPromise | null;
   readonly checkIn: CheckIn | null;
-  /** Id of the last gap of the monitor that this record's clocks were corrected for. */
+  /** Id of the last gap that this record's clocks were corrected for. */
   readonly gapsSeen: number;
 }
 
-/** What it works on. */
+/** What the agent works on. */
 export interface TaskAtHand {
   readonly id: string | null;
   readonly assignedAt: MonoMs | null;
-  /** Known by its claim alone, or named by itself and done with since: what it claims next says better what it works on. */
+  /** The task is known by a claim only, or is done: the next claim replaces it. */
   readonly claimed: boolean;
-  /** The task it had ran over its timeout and was taken from it, and it has nothing else to do. */
+  /** The task timed out and was taken away, and the agent has no other. */
   readonly overtime: { readonly taskId: string; readonly since: MonoMs } | null;
-  /** Newest checkpoint of its task that we keep. */
+  /** The newest kept checkpoint of the task. */
   readonly checkpoint: string | null;
 }
 
-/** What it does, and the time spent at it. */
-export interface Work {
+/** What the agent does, and the time spent at it. */
+interface Work {
   readonly activity: Activity;
   readonly clock: WorkClock;
-  /** The longest stretch of work without a new fact or line that this lineage came back from by itself. */
+  /** The longest stretch of work without news that this lineage ended by itself. */
   readonly longestQuiet: DurationMs;
 }
 
-/** What is seen of it. */
-export interface Seen {
+/** What is seen of the agent. */
+interface Seen {
   readonly facts: Facts;
-  /** What is remembered of its calls and messages; `null` when it never told of any. */
+  /** Its remembered calls and messages; `null` when it never told of any. */
   readonly steps: StepTrail | null;
-  /** Only of an agent that Rouse holds: what its terminal and its processes show. */
+  /** Only for a held agent: what its terminal and its processes show. */
   readonly terminal: TerminalFacts | null;
-  /** The provider's limit it last ran into, standing or over. */
+  /** The provider's limit that it last met, standing or over. */
   readonly limit: Limit | null;
 }
 
-/** What is made of that, and who was told. */
+/** The verdict, and who was told. */
 export interface Health {
   readonly state: HealthState;
   readonly since: MonoMs;
@@ -143,45 +143,46 @@ export interface Health {
   readonly findings: readonly Finding[];
   readonly alert: AlertLife | null;
   readonly alertsRaised: number;
-  /** What was last told and is over. */
+  /** The last alert that is over. */
   readonly lastAlert: (Pick<AlertLife, "cause" | "told"> & { readonly resolvedAt: MonoMs }) | null;
 }
 
-/** What is done about it. */
-export interface Ladder {
+/** What is done about the agent. */
+interface Ladder {
   readonly incident: Incident | null;
   readonly handedOver: HandedOver | null;
   readonly containment: ContainLife | null;
-  /** What somebody was last asked about, and when: an agent that is well for a moment and ill again is no news. */
+  /** The cause and time of the last question: an agent that is well for a moment and ill again is no news. */
   readonly asked: { readonly cause: HealthReason; readonly at: MonoMs } | null;
   readonly nudge: NudgeLife | null;
   readonly answers: AnswersHeard | null;
-  /** The last nudge that reached it while it was STUCK: what was found before is no evidence any more. */
+  /** The last nudge that reached it while STUCK: findings from before it are no evidence any more. */
   readonly reached: Reached | null;
   /** Our nudges of this life, newest last. */
   readonly nudged: readonly NudgeSpent[];
-  /** Incidents, nudges, escalations, stops and starts so far: their numbers make keys that are never used twice. */
+  /** Their numbers make keys that are never used twice. */
   readonly counts: Counts;
 }
 
 /**
- * How its present life is ended, and the next one begun. Orders belong to the life and not to a stage of an incident: a person's come without one, ours are
- * taken over by a person at any stage, and how a life ended is read until the next one, long after its incident is closed.
+ * How the present life is ended and the next one begun. Orders belong to the life and not to a stage of an incident: a
+ * person's come without one, ours may be taken over by a person, and how a life ended is read long after its incident
+ * is closed.
  */
-export interface Ending {
+interface Ending {
   readonly stop: StopLife | null;
-  /** Why the last wish to stop it was refused, so that the same refusal is told once. */
+  /** Why the last stop was refused, so that the same refusal is told once. */
   readonly refused: StopRefusal | null;
   readonly restart: RestartLife | null;
 }
 
-/** How often it was brought back. */
-export interface Recovery {
-  /** When this lineage was started again since a person last looked at it, newest last. */
+/** How often the agent was brought back. */
+interface Recovery {
+  /** Restarts of this lineage since a person last looked at it, newest last. */
   readonly restarts: readonly MonoMs[];
-  /** When it was last started again by ourselves, whoever has looked since: there is a rest after each. */
+  /** Our last restart, whoever has looked since: the cooldown counts from it. */
   readonly restartedAt: MonoMs | null;
-  /** Attempts to bring this lineage back, newest last. */
+  /** Recoveries of this lineage, newest last. */
   readonly attempts: readonly RecoveryAttempt[];
   readonly recovered: Recovered | null;
 }
@@ -203,7 +204,7 @@ export interface AgentRecord {
   readonly wakeAt: MonoMs | null;
 }
 
-export interface Birth {
+interface Birth {
   readonly agentId: string;
   readonly agentType: string | null;
   readonly node: string | null;
@@ -264,7 +265,7 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
   };
 }
 
-/** The same agent's next life: clocks and facts start anew, what belongs to the lineage stays. */
+/** The agent's next life: clocks and facts start anew, what belongs to the lineage stays. */
 export function nextIncarnation(record: AgentRecord, incarnation: number, now: MonoMs): AgentRecord {
   const { agentId, identity, life, task, work, seen, health, ladder, recovery } = record;
   const { agentType, node } = identity;
@@ -282,12 +283,31 @@ export function nextIncarnation(record: AgentRecord, incarnation: number, now: M
   };
 }
 
-/** Whether its own process is over, whoever ended it. */
+/** How events and actions name one life of an agent. */
+export const lifeOf = ({ agentId, life: { incarnation } }: AgentRecord) => ({ agentId, incarnation });
+
+/** The record with some fields of one group changed. */
+export const withSeen = (record: AgentRecord, changes: Partial<Seen>): AgentRecord => ({
+  ...record,
+  seen: { ...record.seen, ...changes },
+});
+
+export const withLadder = (record: AgentRecord, changes: Partial<Ladder>): AgentRecord => ({
+  ...record,
+  ladder: { ...record.ladder, ...changes },
+});
+
+export const withEnding = (record: AgentRecord, changes: Partial<Ending>): AgentRecord => ({
+  ...record,
+  ending: { ...record.ending, ...changes },
+});
+
+/** Whether the agent's own process is over, whoever ended it. */
 export const isOver = ({ seen: { terminal } }: AgentRecord): boolean => terminal !== null && terminal.exit !== null;
 
-/** Its own process is over, and processes it started are not. */
+/** The agent's own process is over, but processes that it started are not. */
 export const hasLeftovers = ({ seen }: AgentRecord): boolean => (seen.terminal?.leftovers ?? null) !== null;
 
-/** It is to be started again, and neither its new life nor a failure has been heard of yet. */
+/** A start is ordered, and neither a new life nor a failure was heard of yet. */
 export const isStartingAgain = ({ ending: { restart } }: AgentRecord): boolean =>
   restart !== null && restart.problem === null;

@@ -282,7 +282,7 @@ describe("an agent that is to run always", () => {
     expect(starts(held)).toBe(4);
     expect(alerts(held)).toEqual(["critical"]);
     held.passes("40m");
-    // The next hour has tries of its own.
+    // The next hour has its own attempts.
     expect(starts(held)).toBe(7);
   });
 });

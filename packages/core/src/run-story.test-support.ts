@@ -4,15 +4,15 @@ import { type StoryGiven, story } from "./story.test-support.ts";
 
 export interface Answer {
   readonly failed?: boolean | null;
-  /** The answer without particulars; the answer itself when not given. */
+  /** The class of the answer; the answer itself when not given. */
   readonly like?: string | null;
-  /** Only where a story is about the words. */
+  /** Only for stories about the text itself. */
   readonly text?: string;
 }
 
 /**
- * A run told step by step, through the whole of supervise: `does("shell", "make", "ok")` is a call and, a second later, its result. Words stand for their
- * digests; `null` is not recorded.
+ * A run told step by step, through the whole of supervise: `does("shell", "make", "ok")` is a call and, a second later,
+ * its result. Words stand for their digests; `null` is not recorded.
  */
 export function runStory(given: StoryGiven = {}) {
   const agent = story({ preset: "default", ...given });

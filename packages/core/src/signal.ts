@@ -24,9 +24,12 @@ import type {
 } from "@rouse/contract";
 import type { SavedWork } from "./incident.ts";
 import type { AgentRecord } from "./record.ts";
-import type { TakenTask } from "./tasks/taken-from.ts";
+import type { TakenTask } from "./tasks/task-record.ts";
 
-/** A fact that came in, parsed at the edge. Wall-clock times were turned into differences there: core never compares clocks. */
+/**
+ * A fact that came in, parsed at the edge. Wall-clock times were turned into differences there: core never compares
+ * clocks.
+ */
 export type Signal =
   | { readonly kind: "registered"; readonly registration: AgentRegistration }
   | HeartbeatSignal
@@ -38,24 +41,24 @@ export type Signal =
   | {
       readonly kind: "holder-lost";
       readonly incarnation: number;
-      /** What became of the agent's own process, and how it ended if the holder could still write that down. */
+      /** Whether the agent's own process lives, and how it ended if the holder could still write that down. */
       readonly process: "gone" | "alive";
       readonly exit: ExitStatus | null;
-      /** How long ago it ended, where that was written down. */
+      /** How long ago it ended, where that is known. */
       readonly ago?: DurationMs;
-      /** Why its holder is of no use; absent (saved by an earlier version): it is gone. */
+      /** Why the holder is of no use; absent in signals of an earlier version: it is gone. */
       readonly because?: HolderLoss;
     }
-  /** Nobody is there any more of what an agent left whose end is known and whose holder is gone. */
+  /** The last leftover process of an ended agent without a holder is gone. */
   | { readonly kind: "leftovers-gone"; readonly incarnation: number }
   | OrderSignal
-  /** A person's own nudge; the policy's reminder when there is no text. */
+  /** A person's nudge; without a text it is the policy's reminder. */
   | { readonly kind: "nudge-ordered"; readonly actor: string; readonly text: string | null }
-  /** Too many of its last tasks failed. */
+  /** Too many of the agent's last tasks failed. */
   | { readonly kind: "reflection-wanted"; readonly failed: number; readonly of: number }
-  /** It holds a task by a claim, has lost it, or the task is done with. */
+  /** The agent holds a task by a claim, has lost it, or the task is done. */
   | { readonly kind: "assigned"; readonly taskId: string; readonly claim: "held" | "lost" | "done" }
-  /** A task it was at work on is no longer its own. */
+  /** A task that the agent worked on was taken from it. */
   | ({ readonly kind: "task-taken" /** It holds no other. */; readonly alone: boolean } & TakenTask)
   | { readonly kind: "escalation-ordered"; readonly actor: string }
   | {
@@ -66,7 +69,7 @@ export type Signal =
       readonly reason: string;
       readonly more: DurationMs | null;
     }
-  /** Somebody decided for all whose silence is one incident of the fleet. */
+  /** A decision for all agents of one fleet incident. */
   | {
       readonly kind: "decided-for-all";
       readonly decision: Exclude<EscalationDecision, "allow_more_time">;
@@ -74,17 +77,17 @@ export type Signal =
     }
   | { readonly kind: "acknowledged"; readonly escalation: string; readonly actor: string }
   | { readonly kind: "answered"; readonly answer: AgentAnswer }
-  /** The agent itself came for what is to be said to it. No beat: who checks in now and then has not promised to. */
+  /** The agent fetches what is to be said to it. This is no beat: an agent that checks in has not promised to beat. */
   | { readonly kind: "checked-in" }
-  /** A checkpoint of its task was saved. */
+  /** A checkpoint of the agent's task was saved. */
   | { readonly kind: "checkpointed"; readonly checkpoint: string };
 
-/** An agent's terminal has a holder. `adopted`: it had one before this monitor came. */
+/** The agent's terminal has a holder. `adopted`: it had one before this monitor came. */
 export interface HeldSignal {
   readonly kind: "held";
   readonly hold: HolderInfo;
   readonly adopted: boolean;
-  /** How long before now its process was started: long when the monitor was away. */
+  /** How long ago the process was started: long when the monitor was away. */
   readonly ago?: DurationMs;
 }
 
@@ -92,24 +95,24 @@ export interface ReportSignal {
   readonly kind: "reported";
   readonly incarnation: number;
   readonly report: HolderReport;
-  /** How long before now the holder wrote it: long when the monitor was away. */
+  /** How long ago the holder wrote it: long when the monitor was away. */
   readonly ago: DurationMs;
 }
 
-/** A person's word. */
+/** A person's order. */
 export interface OrderSignal {
   readonly kind: "ordered";
   readonly order: "stop" | "restart";
   readonly key: string;
   readonly actor: string;
-  /** Also when its work cannot be saved. */
+  /** Also when the work cannot be saved. */
   readonly force: boolean;
 }
 
 export type ActionOutcome =
   | "delivered"
   | { readonly kind: "stop"; readonly stop: StopOutcome }
-  /** Nobody knows whether the order arrived: it is decided anew. */
+  /** The order may or may not have arrived: it is decided anew. */
   | { readonly kind: "interrupted" }
   | { readonly kind: "work"; readonly work: SavedWork }
   | { readonly kind: "nudge"; readonly delivery: NudgeDelivery }
@@ -117,7 +120,7 @@ export type ActionOutcome =
   | { readonly kind: "undelivered"; readonly problem: string }
   | { readonly kind: "restarted"; readonly incarnation: number; readonly recovery: RecoveryContext | null }
   | { readonly kind: "not-restarted"; readonly problem: string }
-  /** It was not started: its program says that its limit still stands, and for how long, where it knows. */
+  /** The agent was not started: its program says that the limit still stands, and for how long if it knows. */
   | { readonly kind: "limit-stands"; readonly resetsInMs: DurationMs | null };
 
 export interface HeartbeatSignal {
@@ -128,7 +131,7 @@ export interface HeartbeatSignal {
   readonly agentTime: EpochMs | null;
   /** How far the agent's clock is from ours; for display. */
   readonly skew: DurationMs | null;
-  /** How much longer it said it would wait; negative when it should be over by now. */
+  /** How much longer the agent said it would wait; negative when that is over. */
   readonly waitsFor: DurationMs | null;
 }
 
@@ -137,6 +140,13 @@ export interface Reply {
   readonly sequenceNumber: number | null;
   readonly because: AckReason | null;
   readonly commands: readonly Command[];
+}
+
+/** What every order about one life of an agent names. */
+interface AboutLife {
+  readonly key: string;
+  readonly agentId: string;
+  readonly incarnation: number;
 }
 
 /** Something for the hands to do. The key makes doing it twice the same as doing it once. */
@@ -149,85 +159,64 @@ export type Action =
       readonly summary: string;
     }
   | { readonly kind: "resolve-alert"; readonly key: string; readonly agentId: string | null }
-  | {
+  | (AboutLife & {
       readonly kind: "stop-agent";
-      readonly key: string;
-      readonly agentId: string;
-      readonly incarnation: number;
       readonly grace: DurationMs;
-      /** Our own decision, which the budget is charged for; a person's order is not. */
+      /** Our own decision, which the kill budget is charged for; a person's order is not. */
       readonly spends: boolean;
-      /** Not begun after this: our own decision is valid for moments. A person's order has none. */
+      /** A stop of ours is not begun after this; a person's order has no such time. */
       readonly notAfter?: MonoMs;
-      /** It is stopped for its silence: not if it has shown work since. */
+      /** The agent is stopped for its silence: not if it has shown work since. */
       readonly silentAt?: MonoMs;
-    }
-  /** The holder need not begin a stop any more that it may not have heard of yet. */
-  | {
+    })
+  /** The holder need not begin this stop any more. */
+  | (AboutLife & {
       readonly kind: "withdraw-stop";
-      readonly key: string;
-      readonly agentId: string;
-      readonly incarnation: number;
       readonly stop: string;
-    }
-  | {
+    })
+  | (AboutLife & {
       readonly kind: "restart-agent";
-      readonly key: string;
-      readonly agentId: string;
-      readonly incarnation: number;
       readonly taskId: string | null;
-      /** In fixed words: why its last life ended. */
+      /** Why its last life ended, in fixed words. */
       readonly reason: string;
       readonly attempt: number;
-      /** Its provider's limit should be over by now: whoever starts it asks first whether it is, where that can be asked. */
+      /** The limit should be over: whoever starts the agent asks its program first, where that is possible. */
       readonly afterLimit: boolean;
-      /** It has finished what it did: its next life goes on with nothing. */
+      /** The agent has finished, so its next life goes on with nothing. */
       readonly fresh?: true;
-    }
-  | {
+    })
+  | (AboutLife & {
       readonly kind: "save-work";
-      readonly key: string;
-      readonly agentId: string;
-      readonly incarnation: number;
       readonly within: DurationMs;
-    }
-  | {
+    })
+  | (AboutLife & {
       readonly kind: "nudge-agent";
-      readonly key: string;
-      readonly agentId: string;
-      readonly incarnation: number;
       readonly text: string;
       readonly notAfter: MonoMs;
-      /** Also into a terminal that a person has open, when they have left it alone. */
+      /** Also into a terminal that a person has open but leaves alone. */
       readonly whenIdle?: true;
-    }
-  /** A nudge that its holder may still have to give is not wanted any more. */
-  | {
+    })
+  /** The holder need not deliver this nudge any more. */
+  | (AboutLife & {
       readonly kind: "withdraw-nudge";
-      readonly key: string;
-      readonly agentId: string;
-      readonly incarnation: number;
       readonly nudge: string;
-    }
-  | {
+    })
+  | (AboutLife & {
       readonly kind: "contain-agent";
-      readonly key: string;
-      readonly agentId: string;
-      readonly incarnation: number;
       readonly how: ContainmentMeans | "let-go";
-      /** In fixed words, for whoever's tools are withheld. */
+      /** For the model whose tools are withheld, in fixed words. */
       readonly reason: string;
-      /** An order that was decided before the agent was let go does not count after it. */
+      /** An order from before the agent was let go does not count after it. */
       readonly decidedAt: MonoMs;
-      /** A pause ends by itself after so long: nobody is held back for good by a monitor that is gone. */
+      /** A pause ends by itself, so that no agent is held back by a monitor that is gone. */
       readonly lasts: DurationMs;
-    }
+    })
   | {
       readonly kind: "escalate";
       readonly key: string;
       readonly agentId: string;
       readonly escalation: string;
-      /** After it, an answer would come too late: no need to go on delivering. */
+      /** A later answer would come too late, so delivery ends. */
       readonly until: MonoMs;
     }
   | {
@@ -238,10 +227,24 @@ export type Action =
       readonly because: string;
     };
 
-/** What one turn for one agent comes to. */
-export interface Turn {
-  readonly record: AgentRecord;
-  readonly reply: Reply | null;
+/** What is told of a change: events, and actions that carry it to people. */
+export interface Told {
   readonly events: readonly RouseEvent[];
   readonly actions: readonly Action[];
+}
+
+export const tellRaised = (key: string, agentId: string | null, severity: AlertSeverity, summary: string): Told => ({
+  events: [{ type: "ALERT_RAISED", payload: { agentId, alert: key, severity, summary } }],
+  actions: [{ kind: "raise-alert", key, agentId, severity, summary }],
+});
+
+export const tellResolved = (key: string, agentId: string | null): Told => ({
+  events: [{ type: "ALERT_RESOLVED", payload: { agentId, alert: key } }],
+  actions: [{ kind: "resolve-alert", key: `${key}/resolved`, agentId }],
+});
+
+/** The result of one turn for one agent. */
+export interface Turn extends Told {
+  readonly record: AgentRecord;
+  readonly reply: Reply | null;
 }

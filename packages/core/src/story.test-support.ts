@@ -35,9 +35,9 @@ export interface StoryGiven {
   readonly doubt?: Partial<Doubt>;
   /** Look this often, instead of only when the record asks for it. */
   readonly lookEvery?: DurationMs;
-  /** What the hands answer at once to whatever was decided; `null`: they are still at it. */
+  /** What the hands answer at once to each action; `null`: they are still at it. */
   readonly hands?: (action: Action) => ActionOutcome | null;
-  /** Look also this often, beside whenever the record asks for it. */
+  /** Look also this often, besides whenever the record asks for it. */
   readonly alsoEvery?: DurationMs;
   /** Sees every turn as it was taken. */
   readonly witness?: (seen: Witnessed) => void;
@@ -46,7 +46,7 @@ export interface StoryGiven {
   readonly now?: MonoMs;
 }
 
-/** One turn, with everything it was decided on. */
+/** One turn, with its record, signal and context. */
 export interface Witnessed {
   readonly before: AgentRecord;
   readonly signal: Signal;
@@ -60,7 +60,7 @@ export interface BeatExtras {
   readonly checksum?: "absent" | "right" | "wrong";
   /** What the agent's own clock says; the story's time when not given. */
   readonly agentTime?: number | null;
-  /** How much longer it says it will wait; negative when the moment it names has passed. */
+  /** How much longer the agent says it will wait; negative when that moment has passed. */
   readonly waitsFor?: string | DurationMs;
 }
 
@@ -85,8 +85,9 @@ export const policyOf = (preset: PresetName = "fleet", settings: PartialSettings
   policyFrom(preset, overlay(settingsOf(preset), settings));
 
 /**
- * One agent's life on virtual time. Between signals it is looked at exactly when its record asked to be (`wakeAt`), so whatever a story
- * sees happen on time also shows that the deadlines are complete. It starts at 0 s with the agent being announced.
+ * One agent's life on virtual time. Between signals it is looked at exactly when its record asked to be (`wakeAt`), so
+ * a story that sees something happen on time also shows that no deadline is missing. It starts at 0 s with the
+ * registration.
  */
 export function story(given: StoryGiven = {}) {
   let policy = policyOf(given.preset, given.settings);
@@ -176,7 +177,7 @@ export function story(given: StoryGiven = {}) {
     take,
     beats,
     silentFor,
-    /** A beat now and then every so often, for as long as said; ends with the last beat just sent. */
+    /** Beats at this interval for this long; ends with the last beat just sent. */
     beatsEvery(interval: string, duration: string, said: Said | ((n: number) => Said) = {}): void {
       const until = now + ms(duration);
       for (let n = 0; now <= until; n++) {
@@ -190,7 +191,7 @@ export function story(given: StoryGiven = {}) {
       sequence = 0;
       return reply(take({ kind: "registered", registration: { agentId: record.agentId, ...registration } }));
     },
-    /** The orchestrator's word, on what is asked just now unless said otherwise. */
+    /** The orchestrator's decision, on the open question unless said otherwise. */
     decides(decision: EscalationDecision, { escalation, actor = "orchestrator", more }: Decided = {}): Turn {
       const id = escalation ?? openEscalation(record)?.id ?? "none";
       const said = { decision, actor, reason: "because", more: more === undefined ? null : ms(more) };
@@ -198,14 +199,14 @@ export function story(given: StoryGiven = {}) {
     },
     acknowledges: (escalation = openEscalation(record)?.id ?? "none"): Turn =>
       take({ kind: "acknowledged", escalation, actor: "operator" }),
-    /** The agent's own word, over the API. */
+    /** The agent's own answer, over the API. */
     answers: (kind: AgentAnswer["kind"], to?: string): Turn =>
       take({ kind: "answered", answer: { kind, ...(to === undefined ? {} : { to }) } }),
     isNudgedBy: (actor: string, text: string | null = null): Turn => take({ kind: "nudge-ordered", actor, text }),
     isEscalatedBy: (actor: string): Turn => take({ kind: "escalation-ordered", actor }),
     savesCheckpoint: (checkpoint: string): Turn => take({ kind: "checkpointed", checkpoint }),
     handsReport: (key: string): Turn => take({ kind: "action-outcome", key, outcome: "delivered" }),
-    /** The monitor sees and hears nothing for a while, and knows it afterwards. */
+    /** The monitor is blind for a while, and knows it afterwards. */
     monitorIsBlindFor(duration: string, cause: GapCause = "stall"): Gap {
       const gap: Gap = { id: (lastGap(doubt)?.id ?? 0) + 1, cause, from: now, to: now + ms(duration) };
       now = gap.to;
@@ -216,12 +217,12 @@ export function story(given: StoryGiven = {}) {
     monitorAlsoMissed(from: MonoMs, to: MonoMs, cause: GapCause): void {
       doubt = { ...doubt, gaps: [...doubt.gaps, { id: (lastGap(doubt)?.id ?? 0) + 1, cause, from, to }] };
     },
-    /** Something changes about the monitor; whoever changed it wakes the agent. */
+    /** A doubt changes, and the agent is woken for it. */
     monitorDoubts(change: Partial<Doubt>): void {
       doubt = { ...doubt, ...change };
       wake();
     },
-    /** The same, but nobody wakes the agent for it. */
+    /** The same, without waking the agent. */
     peersWereHeard(): void {
       doubt = { ...doubt, peersHeardAt: now };
     },
@@ -242,7 +243,7 @@ export function story(given: StoryGiven = {}) {
     get doubt() {
       return doubt;
     },
-    /** What it is judged by just now. */
+    /** The policy of this moment. */
     get context(): Context {
       return { now, policy, doubt };
     },
@@ -252,7 +253,7 @@ export function story(given: StoryGiven = {}) {
     get policy() {
       return policy;
     },
-    /** Somebody changed the settings; the record is not looked at for that. */
+    /** The settings changed; the record is not looked at for that. */
     policyBecomes(settings: PartialSettings): void {
       policy = policyOf(given.preset, settings);
     },

@@ -260,7 +260,7 @@ describe("deadlines of held agents are data", () => {
       asked += woken.looks;
       polled += watched.looks;
     });
-    // Until the lives were eventful enough to mean something; some things rarely happen by chance.
+    // Random lives until they tested enough; some things rarely happen by chance.
     for (let batch = 0; batch < 20 && !eventful.every((word) => told.has(word)); batch++)
       fc.assert(property, { numRuns: 300 });
     for (const word of eventful) expect(told).toContain(word);
@@ -310,7 +310,7 @@ describe("one turn for a held agent", () => {
     for (let i = 0; i < 100_000; i += 100) {
       const bulky = Array.from({ length: 40 }, (_, n) => bulkySight(i + n));
       const others = Array.from({ length: 60 }, (_, n) => random[(i + n * 37) % random.length] as Sight);
-      // A while of both, then a while of the bulky ones alone: nothing closes what they open.
+      // Both kinds for a while, then the bulky ones alone: nothing closes what they open.
       report((i / 100) % 200 < 100 ? [...bulky, ...others] : bulky);
       agent.silentFor(6000);
       expect(JSON.stringify(agent.record).length).toBeLessThan(120_000);
@@ -337,7 +337,7 @@ describe("one turn for a held agent", () => {
   }, 60_000);
 });
 
-/** Every text as long as it may be: tools without an end, and as many classes of error as could be kept. */
+/** Every text at its longest: tools without an end, and as many error classes as are kept. */
 function bulkySight(n: number): Sight {
   const long = (start: string | number): string => `${start}`.padEnd(200, "x");
   const digest = `${n % 12}`.padEnd(64, "x");

@@ -239,7 +239,7 @@ describe("one turn", () => {
   });
 });
 
-/** Without what was made of what was learnt. */
+/** The record without its verdicts. */
 function known({ health: _, wakeAt: __, life, ladder, ...record }: AgentRecord) {
   const { checkIn: ___, ...lived } = life;
   const { containment, answers } = ladder;

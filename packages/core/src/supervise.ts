@@ -3,24 +3,22 @@ import { assessHealth } from "./assess/assess-health.ts";
 import { climbLadder } from "./climb-ladder.ts";
 import type { Context } from "./context.ts";
 import { chooseResponse } from "./decide/choose-response.ts";
-import { carryOut } from "./intervene/alert-life.ts";
-import { alertNeed } from "./intervene/alert-need.ts";
-import { askToCheckIn } from "./intervene/check-in.ts";
-import { containAgent } from "./intervene/contain.ts";
-import { giveCommands } from "./intervene/give-commands.ts";
+import { containAgent } from "./intervene/after-hand-over.ts";
+import { alertNeed, carryOut, unchanged } from "./intervene/alert-life.ts";
+import { askToCheckIn, giveCommands } from "./intervene/give-commands.ts";
 import { noticeLostNudge } from "./intervene/nudge-life.ts";
 import { isStanding } from "./limit.ts";
 import type { Machine } from "./machine.ts";
 import { readRecord } from "./read-record.ts";
 import type { AgentRecord } from "./record.ts";
-import { noticeReturn } from "./recover/notice-return.ts";
-import { noticeRestart } from "./recover/restart-life.ts";
+import { noticeRestart, noticeReturn } from "./recover/restart-life.ts";
 import { isBetweenRuns } from "./restart-rule.ts";
 import type { Reply, Signal, Turn } from "./signal.ts";
 
 /**
- * One turn for one agent: accept, assess, decide, intervene, recover. Pure: the same record, signal and context give the same
- * turn, live, simulated or replayed. `record.wakeAt` is the next moment that could change the verdict by itself.
+ * One turn for one agent: accept, assess, decide, intervene, recover. Pure: the same record, signal and context give
+ * the same turn, live, simulated or replayed. `record.wakeAt` is the next moment that could change the verdict by
+ * itself.
  */
 export function supervise(before: AgentRecord, signal: Signal, context: Context): Turn {
   const { now, policy, doubt } = context;
@@ -32,7 +30,9 @@ export function supervise(before: AgentRecord, signal: Signal, context: Context)
   const assessed = assessHealth(before, accepted.record, context);
   const response = chooseResponse(assessed.record, context);
   const alerted = carryOut(assessed.record, response, signal, now);
-  const climbed = isCalm(alerted.record, signal) ? calm(alerted.record) : climbLadder(alerted.record, signal, context);
+  const climbed = isCalm(alerted.record, signal)
+    ? unchanged(alerted.record)
+    : climbLadder(alerted.record, signal, context);
   const contained = containAgent(climbed.record, signal, context);
   const checkedIn = askToCheckIn(contained.record, signal, doubt);
   const told = giveCommands(checkedIn.record, signal, context);
@@ -57,7 +57,7 @@ export function supervise(before: AgentRecord, signal: Signal, context: Context)
   };
 }
 
-/** Nearly every beat of nearly every agent: healthy, nothing under way, nothing said. There is no ladder to look at. */
+/** Nearly every beat of nearly every agent: healthy, nothing under way, nothing said. The ladder is skipped. */
 function isCalm(record: AgentRecord, signal: Signal): boolean {
   return (
     record.health.state === "HEALTHY" &&
@@ -72,9 +72,7 @@ function isCalm(record: AgentRecord, signal: Signal): boolean {
   );
 }
 
-const calm = (record: AgentRecord) => ({ record, events: [], actions: [] });
-
-/** Only the first stage: what a saved signal taught, without judging again what was judged when it came. For resuming after a crash. */
+/** Runs the first stage only: what a saved signal taught, without judging it again. For resuming after a crash. */
 export function relearn(before: AgentRecord, signal: Signal, context: Context): AgentRecord {
   return acceptSignal(before, signal, context).record;
 }

@@ -25,13 +25,11 @@ import {
   refusal,
 } from "./accept-registration.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
-import { noteQuiet } from "./longest-quiet.ts";
 import { isNumberedAnew, type Ordered, orderBeat } from "./order-beat.ts";
-import { goesOn, readActivity } from "./read-activity.ts";
+import { goesOn, hasMoved, isSaid, readActivity, readFacts } from "./read-beat.ts";
 import { claimEnd } from "./read-completion.ts";
-import { hasMoved, isSaid, readFacts } from "./read-facts.ts";
 import { answeredAfter, isBarelyBorn, noticeResumed } from "./read-limit.ts";
-import { markNow, turnClock, withoutStretch } from "./work-clock.ts";
+import { markNow, noteQuiet, turnClock, withoutStretch } from "./work-clock.ts";
 
 export function acceptHeartbeat(record: AgentRecord, signal: HeartbeatSignal, context: Context): Accepted {
   const { now, policy } = context;
@@ -50,7 +48,7 @@ export function acceptHeartbeat(record: AgentRecord, signal: HeartbeatSignal, co
   const rhythm = beatRhythm(record.work.activity, policy);
   const afterSilence = now - record.life.heardAt > rhythm.degradedAfter;
   const ordered = orderBeat(record.beats, beat.sequenceNumber, signal.agentTime, afterSilence);
-  // Who names its incarnation is believed: it has not started over. Of one that has finished, nobody's death is hidden by a beat.
+  // An agent that names its incarnation has not started over. A finished agent that beats again lives a new life.
   const startsOver =
     ordered.startsOver ||
     (record.work.activity.kind === "FINISHED" && isNumberedAnew({ beats: ordered.ledger }, now, rhythm.interval));
@@ -58,20 +56,21 @@ export function acceptHeartbeat(record: AgentRecord, signal: HeartbeatSignal, co
     if (isHeld(record)) return acceptProgram(record, signal, context);
     return acceptNewLife(record, record.life.incarnation + 1, "sequence-started-over", signal, context);
   }
-  // Late and repeated beats bring no news; whether somebody is there who sends them is another question.
+  // Late and repeated beats bring no news, but they may still show that the sender lives.
   const heard = isHeard(record, ordered, context)
     ? hear(record, ordered, context)
     : { ...record, beats: ordered.ledger };
   if (ordered.status !== "accepted") return { record: leaveUnread(heard, context), answer: ordered, events: [] };
-  // What a process said before it ended may come after its end; it says nothing of what the agent does now.
+  // A beat that arrives after its process ended says nothing of what the agent does now.
   const next = isOver(record) ? heard : noteQuiet(record, takeIn(heard, signal, ordered, context));
   const events = [...lostEvents(record, ordered), ...noticeResumed(record, next.seen.limit, now)];
   return { record: next, answer: ordered, events };
 }
 
 /**
- * Clocks are wrong by hours and zones, and some by years; but they go on like other clocks. A beat that is more than a month from our clock and leapt as
- * far from where its agent's own clock must stand by now is not of now. That our own wall clock leaps changes nothing, nor that its agent's is set right.
+ * Agents' clocks may be wrong by years, but they run evenly. A beat is refused when its time is over a month from our
+ * clock and also leapt that far from where the agent's own clock must stand. A leap of our wall clock alone refuses
+ * nothing.
  */
 const absurd: DurationMs = days(30);
 
@@ -98,7 +97,10 @@ function acceptNewLife(
   };
 }
 
-/** The next program in the same terminal: it counts its beats from the start and its work cannot be compared with what was before. */
+/**
+ * The next program in the same terminal counts its beats from the start; its work is not compared with the former
+ * one's.
+ */
 function acceptProgram(record: AgentRecord, signal: HeartbeatSignal, context: Context): Accepted {
   const { now } = context;
   const ordered = orderBeat(noBeats, signal.beat.sequenceNumber, signal.agentTime);
@@ -106,7 +108,7 @@ function acceptProgram(record: AgentRecord, signal: HeartbeatSignal, context: Co
   return { record: takeIn(heard, signal, ordered, context), answer: ordered, events: [] };
 }
 
-/** What it says was not taken in: whoever seems to have started over is not judged by what it said before. */
+/** A beat that was not read. An agent that seems to have started over is not judged by what it said before. */
 function leaveUnread(record: AgentRecord, { now, policy }: Context): AgentRecord {
   const { startedOver, lastAt } = record.beats;
   const isHeardNow = record.life.heardAt === now;
@@ -120,7 +122,7 @@ function leaveUnread(record: AgentRecord, { now, policy }: Context): AgentRecord
   return isHeardNow && isOverdue && isNumberedAnew(heard, now, interval) ? forgetMarks(heard, now) : heard;
 }
 
-/** It seems to have started over, and what it says now cannot be compared with what it said before: its clocks start from here. */
+/** An agent that started over cannot be compared with what it said before, so its clocks start from here. */
 function forgetMarks(record: AgentRecord, now: MonoMs): AgentRecord {
   const mark = markNow(record.work.clock, now);
   const anew = (known: Mark | null): Mark | null => (known === null ? null : mark);
@@ -143,7 +145,7 @@ function isHeard(
   return now - (beats.lastAt ?? heardAt) <= beatRhythm(activity, policy).interval;
 }
 
-/** Work that nobody could see is not held against the agent: the clock leaves out a silence it has just ended. */
+/** The work clock leaves out a silence that the agent has just ended: nobody saw whether it worked. */
 function hear(record: AgentRecord, ordered: Ordered, { now, policy }: Context): AgentRecord {
   const { life, work } = record;
   const knownUntil = life.heardAt + beatRhythm(work.activity, policy).interval + policy.beatGrace;
@@ -174,8 +176,8 @@ function hear(record: AgentRecord, ordered: Ordered, { now, policy }: Context): 
 }
 
 /**
- * The news of an accepted beat. Going from one task to the next is getting somewhere too. Records are written out here, because this is done for every
- * beat: a spread with changes takes ten times as long.
+ * The news of an accepted beat; going on to the next task is progress too. Records are written out field by field,
+ * because this runs for every beat and a spread with changes takes ten times as long.
  */
 function takeIn(record: AgentRecord, signal: HeartbeatSignal, ordered: Ordered, context: Context): AgentRecord {
   const { now, policy } = context;
@@ -191,7 +193,7 @@ function takeIn(record: AgentRecord, signal: HeartbeatSignal, ordered: Ordered, 
   const claimed = said !== work.activity && said.kind === "FINISHED" ? claimEnd(record, context) : null;
   const activity = claimed?.activity ?? said;
   const clock = activity === work.activity ? work.clock : turnClock(work.clock, activity, life.bornAt, context);
-  // Neither starts the progress clock of an agent that never spoke of progress: unknown is not standing still.
+  // Neither a new task nor a step starts the progress clock of an agent that never spoke of progress.
   const isNews = moved || (seen.facts.progress !== null && (nextTask || takesAStep(work.activity, activity)));
   const facts = readFacts(seen.facts, beat, {
     activity,
@@ -226,8 +228,8 @@ function takeIn(record: AgentRecord, signal: HeartbeatSignal, ordered: Ordered, 
 }
 
 /**
- * A beat that does not say what the agent does leaves what its terminal shows: a question, a limit, an open tool. Since the last beat, that is, which may
- * have come before the limit; and whoever says that it waits for its provider does.
+ * A beat without an activity leaves what the terminal shows: a question, a limit, an open tool. It lifts a limit only
+ * if the beat before it came after the limit, and never while the agent says that it waits for its provider.
  */
 function readAnswer(record: AgentRecord, beat: Heartbeat, moved: boolean, now: MonoMs) {
   const { limit } = record.seen;
@@ -237,7 +239,7 @@ function readAnswer(record: AgentRecord, beat: Heartbeat, moved: boolean, now: M
   return { answered, isLimited: isStanding(limit) && answered === null && now < limit.until };
 }
 
-/** What its owner called it when they started it, they did: its policy is not the agent's to choose. */
+/** The owner's name for a held agent stays: it selects the policy, which is not the agent's to choose. */
 function readIdentity(record: AgentRecord, beat: Heartbeat): Identity {
   const { identity } = record;
   const agentType = isHeld(record) ? identity.agentType : (beat.agentType ?? identity.agentType);
@@ -248,7 +250,7 @@ function readIdentity(record: AgentRecord, beat: Heartbeat): Identity {
   return isKnown ? identity : { ...identity, agentType, node, readsCommands };
 }
 
-/** Once it worked on, the next time that it says it waits is another wait. */
+/** After new work, the next wait that the agent announces is another wait. */
 function readTerminal(
   terminal: TerminalFacts | null,
   workedOn: boolean,
@@ -259,7 +261,7 @@ function readTerminal(
   return claimed === null ? waits : { ...waits, ...claimed };
 }
 
-/** What is a sign of life for one beat must not grant itself the next. */
+/** A beat that counts as a sign of life for one beat only must not extend that for the next. */
 function noteBeat({ beats, life }: AgentRecord, { skew }: HeartbeatSignal, ordered: Ordered, now: MonoMs): BeatLedger {
   const ledger = draftOfLedger(beats);
   if (ordered.signOfLife === "yes") ledger.lastAt = now;
@@ -268,7 +270,7 @@ function noteBeat({ beats, life }: AgentRecord, { skew }: HeartbeatSignal, order
   return ledger;
 }
 
-/** What it does not say of how late it may be is as its policy has it. */
+/** The policy's grace applies where the agent names none. */
 function readPromise(before: BeatPromise | null, beat: Heartbeat, policy: Policy): BeatPromise | null {
   if (beat.everySeconds === undefined) return null;
   const every = seconds(beat.everySeconds);
@@ -279,7 +281,7 @@ function readPromise(before: BeatPromise | null, beat: Heartbeat, policy: Policy
 const saysWhatItDoes = ({ status, waitingFor, open }: Heartbeat): boolean =>
   status !== undefined || waitingFor !== undefined || isSaid(open);
 
-/** It is at work and does not say in what: the call that its stream told of is still open. */
+/** The agent is at work and does not say in what, so the call that its stream told of is still open. */
 const leavesOpen = (
   { work: { activity }, seen: { terminal } }: AgentRecord,
   { status, waitingFor, open }: Heartbeat,
@@ -295,17 +297,17 @@ const isReadOffTerminal = ({ seen: { terminal } }: AgentRecord): boolean =>
   terminal !== null && (terminal.wait !== null || terminal.tools.length > 0);
 
 /**
- * Opening a tool, asking a person, getting an answer, being let go by a provider: each is a step, and whoever takes one gets the full time for the next.
- * A provider that puts an agent off again and again is that agent's wait, not its standstill.
+ * Opening a tool, asking a person, getting an answer, being let go by a provider: each is a step and gets the full time
+ * again. A provider that puts an agent off again and again makes it wait, not stand still.
  */
 const takesAStep = (before: Activity, after: Activity): boolean => after !== before && !goesOn(before, after);
 
-/** A TTL's worth of beats in the middle of one stretch of work: a timer sends them. */
+/** As many beats as a TTL has, in the middle of one stretch of work, show that a timer sends them. */
 export const knownToBeatThroughWork = 3;
 
 /**
- * Only beats at the expected rhythm count: one repeated within moments is a second try, one a good while later may have any reason, and one after a
- * long silence, when the tool returned, shows the opposite, whatever was thought before.
+ * Only beats at the expected rhythm count. A beat repeated within moments is a second try, and one after a long
+ * silence, when the tool returned, shows that there is no timer.
  */
 function countThroughWork(
   before: AgentRecord,
@@ -318,13 +320,13 @@ function countThroughWork(
   const lastAt = before.beats.lastAt ?? now;
   const since = now - lastAt;
   const longest = 2 * policy.beatInterval + policy.beatGrace;
-  // A silence that was our own shows nothing; numbers that were skipped show that it did beat, and that we did not hear it.
+  // A silence of our own shows nothing. Skipped numbers show that the agent did beat and we did not hear it.
   if (since > longest && since - blindSince(doubt, lastAt) > longest) return lostBefore > 0 ? counted : 0;
   const inRhythm = since >= policy.beatInterval / 2 && since <= 1.25 * policy.beatInterval;
   return inRhythm ? Math.min(counted + 1, knownToBeatThroughWork) : counted;
 }
 
-/** A refused beat changes nothing but a counter. The first, second, fourth, eighth … is an event: enough to see, too few to flood. */
+/** A refused beat only counts. The first, second, fourth, eighth … is an event: enough to see, too few to flood. */
 function refuse(record: AgentRecord, given: number | undefined, because: AckReason): Accepted {
   const refused = record.beats.refused + 1;
   const sequenceNumber = given ?? null;
@@ -339,16 +341,9 @@ function refuse(record: AgentRecord, given: number | undefined, because: AckReas
 }
 
 function lostEvents(record: AgentRecord, ordered: Ordered): RouseEvent[] {
-  if (ordered.lostBefore === 0 || record.beats.lastSequence === null) return [];
-  return [
-    {
-      type: "HEARTBEATS_LOST",
-      payload: {
-        agentId: record.agentId,
-        count: ordered.lostBefore,
-        afterSequence: record.beats.lastSequence,
-        beforeSequence: ordered.sequence,
-      },
-    },
-  ];
+  const { lostBefore: count, sequence: beforeSequence } = ordered;
+  const { lastSequence: afterSequence } = record.beats;
+  if (count === 0 || afterSequence === null) return [];
+  const payload = { agentId: record.agentId, count, afterSequence, beforeSequence };
+  return [{ type: "HEARTBEATS_LOST", payload }];
 }

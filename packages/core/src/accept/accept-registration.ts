@@ -1,7 +1,7 @@
 import type { AckReason, AckStatus, MonoMs, RouseEvent } from "@rouse/contract";
 import { type AgentRecord, isOver, isStartingAgain, nextIncarnation, type TaskAtHand } from "../record.ts";
 import type { Signal } from "../signal.ts";
-import { isSaid } from "./read-facts.ts";
+import { isSaid } from "./read-beat.ts";
 
 export interface Accepted {
   readonly record: AgentRecord;
@@ -13,7 +13,22 @@ export interface Accepted {
   readonly events: readonly RouseEvent[];
 }
 
-/** Registering again starts a new life, unless the current one was never heard: then it is the same announcement repeated. */
+/** A signal that brought knowledge and needs no answer. */
+export const learnt = (record: AgentRecord, events: readonly RouseEvent[] = []): Accepted => ({
+  record,
+  answer: null,
+  events,
+});
+
+export const hearNow = (record: AgentRecord, now: MonoMs): AgentRecord => ({
+  ...record,
+  life: { ...record.life, heard: true, heardAt: now },
+});
+
+/**
+ * Registering again starts a new life, unless the present one was never heard: then it is the same registration
+ * repeated.
+ */
 export function acceptRegistration(
   record: AgentRecord,
   signal: Extract<Signal, { kind: "registered" }>,
@@ -41,28 +56,32 @@ export function acceptRegistration(
   return { record: next, answer, events: isNew ? [incarnationStarted(record, wanted, "registered-again")] : [] };
 }
 
-/** Of an agent whose process is held, its holder says when a life begins: a program it runs that starts over is still the same life. */
+/** The holder of a held agent says when a life begins. A program that starts over in its terminal is the same life. */
 export const isHeld = ({ seen: { terminal } }: AgentRecord): boolean => terminal !== null && terminal.exit === null;
 
 /**
- * Lives of a held agent are ours alone to number, whoever speaks: a number from elsewhere would leave its holder behind for good. One that is being
- * started again may be heard before its holder is, and then it has the next number.
+ * Only we number the lives of a held agent: any other number would lock its holder out for good. An agent that is being
+ * started again may be heard before its holder, and then it has the next number.
  */
 export const isOursToNumber = (record: AgentRecord, wanted: number): boolean =>
   wanted > record.life.incarnation &&
   (isHeld(record) || (isStartingAgain(record) && wanted > record.life.incarnation + 1));
 
-/** Who has nothing else to do and works on after that works on at what is no longer its own. */
-export function noteOvertime(
+/** A task that was taken away need not be started. If it was the only one and timed out, what follows is overtime. */
+export function noteTaken(
   record: AgentRecord,
   { taskId, because, alone }: Extract<Signal, { kind: "task-taken" }>,
   now: MonoMs,
 ): AgentRecord {
-  if (because !== "timed-out" || !alone || record.task.id !== taskId || isOver(record)) return record;
-  return { ...record, task: { ...record.task, overtime: { taskId, since: now } } };
+  if (record.task.id !== taskId) return record;
+  const isOvertime = because === "timed-out" && alone && !isOver(record);
+  const overtime = isOvertime ? { taskId, since: now } : record.task.overtime;
+  return { ...record, task: { ...record.task, assignedAt: null, overtime } };
 }
 
-/** Whoever works through a queue says what it works on by claiming it. Its own word goes first, until what it named is done with. */
+/**
+ * An agent that works through a queue names its task by claiming it. A task that it named itself goes first until done.
+ */
 export function noteClaim(
   record: AgentRecord,
   { taskId, claim }: Extract<Signal, { kind: "assigned" }>,
@@ -71,12 +90,12 @@ export function noteClaim(
   const isOwnWord = record.task.id !== null && !record.task.claimed;
   if (claim === "held") {
     const task = isOwnWord ? record.task : { ...assignTask(record.task, taskId, now), claimed: true };
-    // What it has now is its own, whatever it had before.
+    // The agent has a task of its own again, so nothing is overtime.
     return { ...record, task: { ...task, overtime: null } };
   }
   if (record.task.id !== taskId) return record;
   if (!isOwnWord) return { ...record, task: assignTask(record.task, null, now) };
-  // Its checkpoints are still the best there is to go on with, if a person brings it back.
+  // The task stays known: its checkpoints are the best start if a person brings the agent back.
   return claim === "done" ? { ...record, task: { ...record.task, claimed: true } } : record;
 }
 

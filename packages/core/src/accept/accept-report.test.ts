@@ -630,7 +630,7 @@ it("work in the children of an open tool that is heard of too late to hold the c
   const held = heldStory({ hold: { structured: true }, settings: { mode: "observe" } });
   held.shows({ kind: "tool-started", id: "t", name: "build", argsDigest: "a", timeoutSeconds: null });
   held.passes("15m");
-  // Its holder is not heard for a while, and the agent itself is.
+  // The holder is not heard for a while; the agent itself is.
   for (let i = 0; i < 3; i++) {
     held.agent.silentFor("4m");
     held.agent.beats();

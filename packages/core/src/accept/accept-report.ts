@@ -9,22 +9,21 @@ import {
   seconds,
 } from "@rouse/contract";
 import type { Context } from "../context.ts";
-import type { Activity, Mark, WorkClock } from "../facts.ts";
+import { type Activity, isToolOpen, type Mark, type WorkClock } from "../facts.ts";
 import { isHeldBack } from "../incident.ts";
-import { type AgentRecord, nextIncarnation } from "../record.ts";
+import { type AgentRecord, lifeOf, nextIncarnation } from "../record.ts";
 import type { HeldSignal, ReportSignal, Signal } from "../signal.ts";
 import { lacksMarker, newTerminal, speaksForCommand, type TerminalFacts } from "../terminal-facts.ts";
-import type { Accepted } from "./accept-registration.ts";
+import { type Accepted, learnt } from "./accept-registration.ts";
 import { beatRhythm } from "./beat-rhythm.ts";
-import { noteQuiet } from "./longest-quiet.ts";
-import { endAtRefusal, keepToLimit } from "./read-limit.ts";
+import { endAtRefusal, waitOutLimit } from "./read-limit.ts";
 import { readSight } from "./read-sights.ts";
 import { readTree } from "./read-tree.ts";
-import { needsYouNoMore, type Sighted, stopAwaiting } from "./sighted.ts";
-import { markNow, turnClock, withoutStretch, workedUntil } from "./work-clock.ts";
+import { questionEnded, type Sighted, stopAwaiting } from "./sighted.ts";
+import { markNow, noteQuiet, turnClock, withoutStretch, workedUntil } from "./work-clock.ts";
 
-/** Somebody keeps this agent's terminal: a new life, or the same one found again by a monitor that was away. */
-export function acceptHold(record: AgentRecord, signal: HeldSignal, context: Context): Accepted {
+/** A holder keeps the agent's terminal: a new life, or the same one found again by a monitor that was away. */
+export function acceptHeld(record: AgentRecord, signal: HeldSignal, context: Context): Accepted {
   const { now } = context;
   const { hold } = signal;
   const { agentId, incarnation } = hold;
@@ -33,7 +32,7 @@ export function acceptHold(record: AgentRecord, signal: HeldSignal, context: Con
   const base = isNew ? begin(record, hold, now) : withoutUnseen(record, context);
   const sameTerminal = !isNew && base.seen.terminal !== null && base.seen.terminal.pid === hold.pid;
   const mark = markNow(base.work.clock, now);
-  // Found again, it may be at work on something else than what it was started for.
+  // An agent that is found again may work on another task than the one it was started for.
   const named = sameTerminal ? null : hold.taskId;
   const taskId = named ?? base.task.id;
   const next: AgentRecord = {
@@ -73,7 +72,7 @@ export function acceptHold(record: AgentRecord, signal: HeldSignal, context: Con
   return { record: next, answer: taken(null), events };
 }
 
-/** What a person starts in their own terminal is another matter than what had its name before: that one's limit is not its. */
+/** An agent that a person starts in their own terminal does not inherit the limit of whoever had its name before. */
 function begin(record: AgentRecord, { incarnation, foreground }: HolderInfo, now: MonoMs): AgentRecord {
   const next = nextIncarnation(record, incarnation, now);
   return foreground ? { ...next, seen: { ...next.seen, limit: null } } : next;
@@ -89,7 +88,7 @@ function firstClock(
   return { total: workedUntil(clock, now), resumesAt: now };
 }
 
-/** What a holder saw. A report that was taken before changes nothing; the holder is told so and goes on. */
+/** What a holder saw. A report that was read before changes nothing, and the holder is told so. */
 export function acceptReport(given: AgentRecord, signal: ReportSignal, context: Context): Accepted {
   const { now, policy } = context;
   const { report } = signal;
@@ -114,14 +113,14 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, context: 
   const heldBack = isHeldBack(record.ladder.containment);
   const surroundings = { agentId: record.agentId, at, mark, late: at - saidAt, heldBack, limited, policy };
   const { events } = sighted;
-  // What trails in after the end is the end of the output, not the next thing the agent does.
+  // Sights that come after the exit are the rest of the output, not something the agent does.
   if (terminal.exit === null) {
     for (const sight of report.sights) readSight(sighted, sight, surroundings);
     for (const sight of sightsOfReading(terminal, report, sighted.activity)) readSight(sighted, sight, surroundings);
     stopAwaiting(sighted, record.agentId, mark, at, policy);
     endStart(sighted, record, at, policy);
     if (report.exit !== null) endAtRefusal(sighted, report.exit, terminal, surroundings);
-    keepToLimit(sighted, record.work.activity, at);
+    waitOutLimit(sighted, record.work.activity, at);
   }
   events.push(...takeLeftovers(sighted, report, record.agentId, at));
   const { activity, terminal: shown, facts, limit, steps } = sighted;
@@ -139,27 +138,27 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, context: 
   return { record: noteQuiet(record, clocked), answer: taken(report.seq), events };
 }
 
-/** What prints nothing has started all the same once a start may take no longer; unless it says of itself that it still does. */
+/** An agent that prints nothing counts as started after the grace for starting, unless its own beats say otherwise. */
 function endStart(sighted: Sighted, { beats, life: { bornAt } }: AgentRecord, at: MonoMs, policy: Policy): void {
   const started = bornAt + policy.startupGrace;
   if (sighted.activity.kind !== "STARTING" || beats.accepted > 0 || at < started) return;
   sighted.activity = { kind: "RUNNING", since: started, open: null };
 }
 
-/** Whoever left processes running has not finished, whatever it said; told once for as long as there are any. */
+/** An agent that left processes running has not finished, whatever it said. That is told once. */
 function takeLeftovers(sighted: Sighted, report: HolderReport, agentId: string, at: MonoMs): RouseEvent[] {
   const { terminal } = sighted;
   const before = terminal.leftovers ?? null;
-  // With the last of them comes the end.
+  // The report without leftovers also brings the exit.
   const known = report.exit === null && terminal.exit === null ? (before?.processes ?? []) : [];
   const processes = report.leftovers ?? known;
   terminal.leftovers = processes.length === 0 ? null : { processes, since: before?.since ?? at };
   if (processes.length === 0) return [];
   const told: RouseEvent[] = [];
   if (report.exit === null && terminal.exit === null) {
-    // Its own process is over, and nobody can answer it any more.
+    // The agent's own process is over, so nobody can answer its question any more.
     const { asks } = terminal;
-    if (asks !== null && asks.untold !== true) told.push(needsYouNoMore(agentId, asks.since, at));
+    if (asks !== null && asks.untold !== true) told.push(questionEnded(agentId, asks.since, at));
     terminal.asks = null;
     terminal.wait = null;
     terminal.finishesAt = null;
@@ -176,21 +175,21 @@ function cameOrLeft(
   before: TerminalFacts,
 ): RouseEvent[] {
   const attached = terminal?.attached ?? 0;
-  // Whether somebody sits before one that runs in the foreground is known from its first report on.
+  // The first report tells whether somebody sits before an agent that runs in the foreground.
   const isFirst = before.foreground && before.lastReport === 0;
   if (attached === before.attached || isFirst) return [];
   const type = attached > before.attached ? "AGENT_ATTACHED" : "AGENT_DETACHED";
   return [{ type, payload: { agentId, incarnation, attached } }];
 }
 
-/** What was written while nobody kept the terminal is unknown: the wait for output begins anew. */
+/** What was written while no holder kept the terminal is unknown, so the wait for output starts again. */
 const returned = (terminal: TerminalFacts, mark: Mark): TerminalFacts =>
   terminal.holder === "here" ? terminal : { ...terminal, holder: "here", output: mark };
 
 /** Longer than a holder is ever quiet. */
 const holderSilence: DurationMs = seconds(30);
 
-/** Work that nobody could see is not held against the agent. */
+/** The work clock leaves out time in which nobody could see the agent. */
 function withoutUnseen(record: AgentRecord, { now, policy }: Context): AgentRecord {
   const knownFor = Math.max(beatRhythm(record.work.activity, policy).interval + policy.beatGrace, holderSilence);
   const knownUntil = record.life.heardAt + knownFor;
@@ -202,8 +201,8 @@ const withClock = (record: AgentRecord, clock: WorkClock): AgentRecord => ({
   work: { ...record.work, clock },
 });
 
-/** A holder that is gone, silent or refuses us says nothing of the agent, unless the agent's own process is gone as well. */
-export function acceptLoss(
+/** A lost holder says nothing about the agent, unless the agent's own process is gone too. */
+export function acceptHolderLost(
   record: AgentRecord,
   signal: Extract<Signal, { kind: "holder-lost" }>,
   context: Context,
@@ -211,9 +210,8 @@ export function acceptLoss(
   const { now } = context;
   const { terminal } = record.seen;
   if (terminal === null || signal.incarnation !== record.life.incarnation || terminal.exit !== null)
-    return { record, answer: null, events: [] };
-  const { agentId } = record;
-  const { incarnation } = record.life;
+    return learnt(record);
+  const { agentId, incarnation } = lifeOf(record);
   const { process, because = "gone" } = signal;
   const events: RouseEvent[] = [];
   if (terminal.holder === "here" || (terminal.lostBecause ?? "gone") !== because)
@@ -222,33 +220,34 @@ export function acceptLoss(
     ...record,
     seen: { ...record.seen, terminal: { ...terminal, holder: "lost", lostBecause: because } },
   };
-  if (signal.process === "alive") return { record: lost, answer: null, events };
+  if (signal.process === "alive") return learnt(lost, events);
   const exit = signal.exit ?? { code: null, signal: null, cause: "unseen" as const };
   const at = Math.max(record.life.bornAt, now - (signal.ago ?? 0));
   const ended = takeExit(lost, { ...exit, at });
   events.push(...exited(lost, ended, now));
-  return { record: withClocks(record, ended, context), answer: null, events };
+  return learnt(withClocks(record, ended, context), events);
 }
 
-/** Whoever left processes in a person's terminal and was done otherwise has finished with the last of them. */
-export function acceptNobodyLeft(
+/** An agent that was done but left processes in a person's terminal finishes with the last of those. */
+export function acceptLeftoversGone(
   record: AgentRecord,
   signal: Extract<Signal, { kind: "leftovers-gone" }>,
   context: Context,
 ): Accepted {
   const { terminal } = record.seen;
   const isMeant = signal.incarnation === record.life.incarnation && (terminal?.leftovers ?? null) !== null;
-  if (terminal === null || terminal.exit === null || !isMeant) return { record, answer: null, events: [] };
+  if (terminal === null || terminal.exit === null || !isMeant) return learnt(record);
   const ended = takeExit(
     { ...record, seen: { ...record.seen, terminal: { ...terminal, leftovers: null } } },
     terminal.exit,
   );
-  return { record: withClocks(record, ended, context), answer: null, events: [] };
+  return learnt(withClocks(record, ended, context));
 }
 
 /**
- * Status 0 after a turn that did not fail and with the marker that was announced, the completion marker or a person's own hand: it has finished. Anything else is for the assessment to judge. Some
- * programs end with status 0 after their own stream said that they failed.
+ * An agent has finished with status 0 (unless its turn failed or an announced marker is missing), with the completion
+ * marker, or by a person's own hand. The assessment judges every other exit. Some programs exit with 0 after their
+ * stream said that they failed.
  */
 function takeExit(record: AgentRecord, exit: NonNullable<TerminalFacts["exit"]>): AgentRecord {
   if (record.seen.terminal === null) return record;
@@ -256,7 +255,7 @@ function takeExit(record: AgentRecord, exit: NonNullable<TerminalFacts["exit"]>)
   const succeeded =
     exit.code === 0 && (terminal.failedTurn == null || !speaksForCommand(terminal)) && !lacksMarker(terminal);
   const done = succeeded || exit.cause === "person" || terminal.completedAt !== null;
-  // Whoever got their terminal back has no holder that stays with what works on.
+  // In a person's terminal no holder stays behind to watch processes that go on.
   const worksOn = terminal.foreground && (terminal.leftovers ?? null) !== null;
   const finished = done && !worksOn && exit.cause !== "stopped" && record.work.activity.kind !== "FINISHED";
   return {
@@ -266,7 +265,7 @@ function takeExit(record: AgentRecord, exit: NonNullable<TerminalFacts["exit"]>)
   };
 }
 
-/** Whoever is gone asks nothing any more. */
+/** An agent that is gone asks nothing any more. */
 function exited(
   before: AgentRecord,
   { agentId, life: { incarnation }, seen: { terminal } }: AgentRecord,
@@ -275,12 +274,15 @@ function exited(
   const { code, signal, cause } = terminal?.exit ?? { code: null, signal: null, cause: "unseen" as const };
   const asked = before.seen.terminal?.asks ?? null;
   return [
-    ...(asked === null || asked.untold === true ? [] : [needsYouNoMore(agentId, asked.since, at)]),
+    ...(asked === null || asked.untold === true ? [] : [questionEnded(agentId, asked.since, at)]),
     { type: "PROCESS_EXITED", payload: { agentId, incarnation, code, signal, cause } },
   ];
 }
 
-/** The activity decides which clock runs; work in the children of an open tool holds the clock for as long as children may be waited for. */
+/**
+ * The activity decides whether the work clock runs. Work in the children of an open tool holds it, within the longest
+ * wait for children.
+ */
 function withClocks(before: AgentRecord, after: AgentRecord, context: Context): AgentRecord {
   const { now, policy } = context;
   const { activity } = after.work;
@@ -290,14 +292,10 @@ function withClocks(before: AgentRecord, after: AgentRecord, context: Context): 
   const busyAt = after.seen.terminal?.tree?.busyAt ?? null;
   const granted =
     busyAt === null ? 0 : Math.min(busyAt + policy.openTool, activity.open.since + policy.longestWait.children);
-  // A grant that lies in the past (the report came late) would count the time since then twice.
+  // A grant in the past (the report came late) would count the time since then twice.
   if (granted <= Math.max(clock.resumesAt, now)) return withClock(after, clock);
   return withClock(after, { total: workedUntil(clock, now), resumesAt: granted });
 }
-
-type ToolOpen = Extract<Activity, { kind: "RUNNING" }> & { readonly open: { readonly since: MonoMs } };
-const isToolOpen = (activity: Activity): activity is ToolOpen =>
-  activity.kind === "RUNNING" && activity.open?.kind === "tool";
 
 function countersOf({ report, ago }: ReportSignal, at: MonoMs, before: TerminalFacts) {
   const { output, process } = report;
@@ -317,8 +315,8 @@ function countersOf({ report, ago }: ReportSignal, at: MonoMs, before: TerminalF
 }
 
 /**
- * A process that waits in a read of its terminal wants something typed, whatever its question looks like. Two readings in a row, so that a line that
- * is read and done with is no question. Where nobody can look any more, new lines show that it got what it waited for.
+ * A process that reads its terminal wants something typed, whatever its question looks like. It takes two readings in a
+ * row, so that a line that was read at once is no question. Where nobody can look, new lines show that it went on.
  */
 function sightsOfReading(
   before: TerminalFacts,
@@ -332,7 +330,8 @@ function sightsOfReading(
   if (asks?.what === "input" && goesOn) return [{ kind: "asks-no-more" }];
   if (structured || reads !== true || tree?.readsTerminal !== true) return [];
   const isAtWork = activity.kind === "STARTING" || (activity.kind === "RUNNING" && activity.open === null);
-  // That a person was told of its limit is no question on its screen: who has written since then wants something else.
+  // A limit that a person was told of is no question on the screen: an agent that has written since wants something
+  // else.
   const isPastLimit = asks?.what === "limit" && output.at > asks.since;
   if (!isPastLimit && (asks !== null || !isAtWork)) return [];
   return [{ kind: "asks", what: "input", pattern: "reads its terminal" }];

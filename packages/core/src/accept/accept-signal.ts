@@ -3,13 +3,12 @@ import type { Context } from "../context.ts";
 import type { AgentRecord } from "../record.ts";
 import type { Signal } from "../signal.ts";
 import { acceptHeartbeat } from "./accept-heartbeat.ts";
-import { type Accepted, acceptRegistration, noteClaim, noteOvertime } from "./accept-registration.ts";
-import { acceptHold, acceptLoss, acceptNobodyLeft, acceptReport } from "./accept-report.ts";
+import { type Accepted, acceptRegistration, hearNow, learnt, noteClaim, noteTaken } from "./accept-registration.ts";
+import { acceptHeld, acceptHolderLost, acceptLeftoversGone, acceptReport } from "./accept-report.ts";
 import { acceptSteps } from "./accept-steps.ts";
 import { forgiveGaps } from "./forgive-gaps.ts";
-import { noteQuiet } from "./longest-quiet.ts";
 import { finishIfQuiet } from "./read-completion.ts";
-import { markNow } from "./work-clock.ts";
+import { markNow, noteQuiet } from "./work-clock.ts";
 
 /** First stage: turns a signal into what is now known, without any judgement. */
 export function acceptSignal(given: AgentRecord, signal: Signal, context: Context): Accepted {
@@ -25,38 +24,17 @@ export function acceptSignal(given: AgentRecord, signal: Signal, context: Contex
     case "decided":
     case "decided-for-all":
     case "acknowledged":
-      return { record, answer: null, events: [] };
+      return learnt(record);
     case "answered":
-      return {
-        record: {
-          ...record,
-          life: { ...record.life, heard: true, heardAt: now },
-          identity: { ...record.identity, readsCommands: true },
-        },
-        answer: null,
-        events: [],
-      };
+      return learnt({ ...hearNow(record, now), identity: { ...record.identity, readsCommands: true } });
     case "checked-in":
-      return {
-        record: { ...record, life: { ...record.life, heard: true, heardAt: now } },
-        answer: { status: "accepted", sequence: null, because: null },
-        events: [],
-      };
+      return { ...learnt(hearNow(record, now)), answer: { status: "accepted", sequence: null, because: null } };
     case "task-taken":
-      // What is no longer its own it need not start.
-      return {
-        record: noteOvertime(
-          record.task.id === signal.taskId ? { ...record, task: { ...record.task, assignedAt: null } } : record,
-          signal,
-          now,
-        ),
-        answer: null,
-        events: [],
-      };
+      return learnt(noteTaken(record, signal, now));
     case "assigned":
-      return { record: noteClaim(record, signal, now), answer: null, events: [] };
+      return learnt(noteClaim(record, signal, now));
     case "checkpointed":
-      return { record: noteQuiet(record, noteCheckpoint(record, signal.checkpoint, now)), answer: null, events: [] };
+      return learnt(noteQuiet(record, noteCheckpoint(record, signal.checkpoint, now)));
     case "registered":
       return acceptRegistration(record, signal, now);
     case "heartbeat":
@@ -64,17 +42,17 @@ export function acceptSignal(given: AgentRecord, signal: Signal, context: Contex
     case "stepped":
       return acceptSteps(record, signal, context);
     case "held":
-      return acceptHold(record, signal, context);
+      return acceptHeld(record, signal, context);
     case "reported":
       return finishIfQuiet(acceptReport(record, signal, context), context);
     case "holder-lost":
-      return acceptLoss(record, signal, context);
+      return acceptHolderLost(record, signal, context);
     case "leftovers-gone":
-      return acceptNobodyLeft(record, signal, context);
+      return acceptLeftoversGone(record, signal, context);
   }
 }
 
-/** A checkpoint of its task is a fact of work, whoever brought it to us. */
+/** A checkpoint counts as progress, whoever reported it. */
 function noteCheckpoint(record: AgentRecord, checkpoint: string, now: MonoMs): AgentRecord {
   const mark = markNow(record.work.clock, now);
   const facts = {
@@ -85,8 +63,7 @@ function noteCheckpoint(record: AgentRecord, checkpoint: string, now: MonoMs): A
     progressMoves: true,
   };
   return {
-    ...record,
-    life: { ...record.life, heard: true, heardAt: now },
+    ...hearNow(record, now),
     task: { ...record.task, checkpoint },
     seen: { ...record.seen, facts },
   };

@@ -3,14 +3,17 @@ import type { Context } from "../context.ts";
 import type { Activity, Draft, Facts, Mark } from "../facts.ts";
 import { type AgentRecord, isOver } from "../record.ts";
 import type { Signal } from "../signal.ts";
+import { isCancelled } from "../steps/digest-event.ts";
 import { followStep } from "../steps/follow-steps.ts";
-import { isCancelled } from "../steps/read-event.ts";
 import { newTrail, type StepTrail } from "../steps/step.ts";
 import type { Accepted } from "./accept-registration.ts";
-import { addOutcome } from "./read-facts.ts";
+import { addOutcome } from "./read-beat.ts";
 import { markNow, turnClock } from "./work-clock.ts";
 
-/** What an agent (or a recording) tells of its calls, results and messages. Each shows who owns the next event, and so which clock runs. */
+/**
+ * Calls, results and messages that an agent or a recording tells. Each shows who owns the next event, so which clock
+ * runs.
+ */
 export function acceptSteps(
   record: AgentRecord,
   signal: Extract<Signal, { kind: "stepped" }>,
@@ -37,7 +40,7 @@ export function acceptSteps(
   return { record: next, answer: { status: "accepted", sequence: null, because: null }, events: [] };
 }
 
-/** Whose turn it is decides which clock runs. */
+/** The owner of the next event decides which clock runs. */
 function readOwner(before: Activity, trail: StepTrail, event: StepEvent, now: MonoMs): Activity {
   const since = before.kind === "RUNNING" ? before.since : now;
   switch (trail.owner) {
@@ -72,7 +75,7 @@ function readStepFacts(facts: Draft<Facts>, event: StepEvent, before: StepTrail,
     facts.outcomes = addOutcome(facts.outcomes, mark.at, 1, step.failed === true ? 1 : 0);
     if (step.failed === true) facts.errorCount = (facts.errorCount ?? 0) + 1;
   }
-  // A person who says no has spoken, however long they took.
+  // A person's refusal is news, however long it took.
   const isNews =
     event.kind === "message" ||
     event.kind === "tool_call" ||

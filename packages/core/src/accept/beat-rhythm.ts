@@ -11,7 +11,7 @@ export interface Rhythm {
   readonly ttl: DurationMs;
 }
 
-/** A timeout set for working agents never makes an idle one, which beats more rarely, DEGRADED before its second missed beat. */
+/** A timeout meant for working agents never makes an idle agent DEGRADED before its second missed beat. */
 export function beatRhythm(activity: Activity, policy: Policy): Rhythm {
   const isIdle = activity.kind === "IDLE";
   const interval = isIdle ? policy.idleBeatInterval : policy.beatInterval;

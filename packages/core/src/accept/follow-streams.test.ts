@@ -4,7 +4,7 @@ import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 
 let calls = 0;
 
-/** One call and what came of it, as a stream of JSON shows it. */
+/** One call and its result, as a stream of JSON shows it. */
 function step(name: string, args: string, result: string, failed = false): Sight[] {
   const id = `call-${++calls}`;
   return [

@@ -4,7 +4,9 @@ import type { Stage } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
 import { withoutStretch } from "./work-clock.ts";
 
-/** Takes the monitor's own blind stretches out of an agent's clocks, and out of the time that others have to answer us, each once. */
+/**
+ * Takes the monitor's own gaps out of an agent's clocks and out of the time that others have to answer, each gap once.
+ */
 export function forgiveGaps(record: AgentRecord, doubt: Doubt): AgentRecord {
   const newest = lastGap(doubt);
   if (newest === null || newest.id <= record.life.gapsSeen) return record;
@@ -29,10 +31,10 @@ export function forgiveGaps(record: AgentRecord, doubt: Doubt): AgentRecord {
   };
 }
 
-/** How much of a gap lies after a moment, and in no gap before. */
+/** How much of a gap lies after a moment and in no earlier gap. */
 type BlindAfter = (since: MonoMs) => DurationMs;
 
-/** Whoever was asked could not reach us meanwhile, and who was to be watched was not. */
+/** During a gap nobody could answer us, and nobody on probation was watched. */
 function waitLonger(stage: Stage, from: MonoMs, blind: BlindAfter): Stage {
   switch (stage.kind) {
     case "escalated": {
@@ -51,6 +53,6 @@ function waitLonger(stage: Stage, from: MonoMs, blind: BlindAfter): Stage {
   }
 }
 
-/** A deadline that was running when the gap began, put off by as much of it as it ran through. */
+/** Puts off a deadline that was running when the gap began by the part of the gap that it ran through. */
 const later = (deadline: MonoMs, since: MonoMs, from: MonoMs, blind: BlindAfter): MonoMs =>
   deadline > from ? deadline + blind(since) : deadline;

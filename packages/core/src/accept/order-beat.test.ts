@@ -83,7 +83,7 @@ describe("a beat that comes twice", () => {
         agent.beats({ sequenceNumber: n }, { agentTime: null });
       }
     expect(agent.record.health.state).toBe("UNRESPONSIVE");
-    // Heard a second time, and not a third.
+    // The agent is heard a second time, and not a third.
     expect(agent.past.map((line) => line.split(" ")[1])).toEqual(["DEGRADED", "UNRESPONSIVE"]);
   });
 
@@ -125,7 +125,7 @@ describe("a beat that comes twice", () => {
         agent.silentFor("4s");
         agent.beats({ sequenceNumber: n }, { agentTime: null });
       }
-    // Alive, and told for what it is: from its third such beat on, until one can be read.
+    // The agent lives, and its restarted numbers are told from the third beat on, until one can be read.
     expect(agent.past).toEqual(["56s DEGRADED"]);
     expect(agent.reason).toBe("sequence-restarted");
     agent.beats({ sequenceNumber: 11 }, { agentTime: null });
@@ -197,7 +197,7 @@ describe("a beat of another time", () => {
       agent.silentFor("5s");
     }
     expect(agent.state).toBe("HEALTHY");
-    // Set right at last, it is heard as well.
+    // With its clock set right, the agent is heard as well.
     expect(agent.beats({ sequenceNumber: 9 }).status).toBe("accepted");
   });
 
@@ -414,7 +414,7 @@ describe("an agent that counts from 1 again without a word", () => {
       agent.silentFor("5s");
     }
     expect(agent.record.life.incarnation).toBe(1);
-    // What it says is not read, and that is said.
+    // The beats are not read, and that is told.
     expect(agent).toMatchObject({ state: "DEGRADED", reason: "sequence-restarted" });
   });
 

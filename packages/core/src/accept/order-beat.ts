@@ -2,15 +2,15 @@ import { type AckReason, type AckStatus, type DurationMs, type EpochMs, type Mon
 import { type BeatLedger, draftOfLedger } from "../facts.ts";
 import type { AgentRecord } from "../record.ts";
 
-/** How far back single numbers are remembered: later than that, a late beat and a repeated one look the same. */
+/** How many numbers back are remembered. Further back, a late beat and a repeated one look the same. */
 const remembered = 32;
 
-/** Numbered from the start again, this many times in a row with later times: the agent restarted without saying so. */
+/** This many restarted numbers in a row, with later times, mean that the agent restarted without saying so. */
 const startsOverAfter = 3;
 
 /**
- * Its numbers began again and it sent no times, so nobody can tell its new beats from old ones: they are not read. A recording that is played looks the
- * same, which is why this is no new life. Nor is what was sent and not answered, and is sent once more in one go: they come for as long as beats lie apart.
+ * The agent's numbers began again and it sends no times, so new beats cannot be told from old ones and are not read. A
+ * replayed recording looks the same, which is why this is no new life; nor is a backlog that is sent again in one go.
  */
 export const isNumberedAnew = (
   { beats: { startedOver } }: Pick<AgentRecord, "beats">,
@@ -19,18 +19,18 @@ export const isNumberedAnew = (
 ): boolean =>
   startedOver?.since !== undefined && startedOver.count >= startsOverAfter && last - startedOver.since >= interval;
 
-/** Its last beats had numbers that were heard before. */
+/** The agent's last beats had numbers that were heard before. */
 export const repeatsNumbers = ({ beats }: Pick<AgentRecord, "beats">): boolean =>
   (beats.startedOver?.count ?? 0) >= startsOverAfter;
 
-/** Beats arrive in the wrong order by seconds; a clock that is set back jumps by more. */
+/** Beats arrive out of order by seconds; a clock that is set back jumps by more. */
 const overtakenWithin: DurationMs = minutes(1);
 
 /**
- * What a beat shows of its sender now. `no`: by its own time it was sent before one that was heard. `for-one-beat`: it was heard before; whoever missed our
- * answer repeats itself at once, and what repeats it for longer is not the agent.
+ * What a beat shows of its sender now. `no`: by its own time it was sent before one that was heard. `for-one-beat`: it
+ * is a repetition, which counts for one interval only: an agent that missed our answer repeats itself at once.
  */
-export type SignOfLife = "yes" | "for-one-beat" | "no";
+type SignOfLife = "yes" | "for-one-beat" | "no";
 
 export interface Ordered {
   readonly status: AckStatus;
@@ -44,8 +44,8 @@ export interface Ordered {
 }
 
 /**
- * Places a beat among those that came before it: news, seen before, or late. Agents that do not number their beats get numbers. `afterSilence`: it
- * ends a silence of several beats, so one that starts to count again is a new life at once; otherwise it takes a few to be sure.
+ * Places a beat among those before it: news, seen before, or late. Beats without numbers get numbers. `afterSilence`:
+ * the beat ends a silence of several beats, so restarted numbers mean a new life at once instead of after a few beats.
  */
 export function orderBeat(
   ledger: BeatLedger,
@@ -63,8 +63,9 @@ export function orderBeat(
 }
 
 /**
- * Without a number its own time tells that a beat was overtaken on the way. Much older than that, the agent's clock was set back: such a clock goes on
- * from there, so each of its times counts once, however often a recording is played. Of the same time, it may be a last word within one second.
+ * Without numbers, a beat's own time tells that it was overtaken on the way. A time that is much older means that the
+ * agent's clock was set back; such a clock goes on, so each of its times counts once. A beat of the same second may be
+ * a last word.
  */
 function asOlder(before: BeatLedger, agentTime: EpochMs, newest: EpochMs): Ordered {
   const reached = before.late?.time ?? null;
@@ -134,8 +135,8 @@ function asLate(
 }
 
 /**
- * An agent that counts from the start again looks like its own past, but it goes on: its times become later, or without times its numbers higher, than
- * all that came late since the last news. What stands still or goes back is a repetition.
+ * An agent that counts from the start again looks like its own past, but it goes on: its times, or without times its
+ * numbers, rise above everything that came late. What stands still or goes back is a repetition.
  */
 function signOfLife(
   ledger: BeatLedger,
@@ -151,7 +152,7 @@ function signOfLife(
   return seen ? "for-one-beat" : "no";
 }
 
-/** The last beat sent once more reaches nothing: its agent may start again right after it. */
+/** The last beat sent once more reaches nothing, because the agent may start over right after it. */
 function reachedBy(
   { late = null, lastAgentTime }: BeatLedger,
   last: number,
@@ -173,7 +174,9 @@ function countStartingOver(ledger: BeatLedger, sequence: number): NonNullable<Be
     : { count: 1, sequence };
 }
 
-/** Without times only numbers that rise are counted: what was heard before, or lies too far back to be known. A lost one that comes late is neither. */
+/**
+ * Without times only rising numbers count, and only those heard before or too old to be known; a lost beat is neither.
+ */
 function countUntimed(ledger: BeatLedger, last: number, sequence: number, mayFill: boolean): BeatLedger["startedOver"] {
   const before = ledger.startedOver;
   const goesOn = sequence < last && sequence > (ledger.late?.sequence ?? -1);

@@ -4,15 +4,15 @@ import type { Activity } from "../facts.ts";
 import type { AgentRecord } from "../record.ts";
 import type { TerminalFacts } from "../terminal-facts.ts";
 import type { Accepted } from "./accept-registration.ts";
-import { endQuestion, type Moment, restsWith, type SightContext, type Sighted, wakerOf } from "./sighted.ts";
+import { endQuestion, isAtInput, type Moment, type SightContext, type Sighted, wakerOf } from "./sighted.ts";
 import { turnClock } from "./work-clock.ts";
 
-/** How long nothing may follow the marker before it is believed: a program that goes on does so within moments. */
+/** The completion marker is believed after this much quiet: a program that goes on does so within moments. */
 export const quietAfterMarker = seconds(30);
 
 /**
- * It says that it is done. That is believed when its turn is over, or when nothing follows for a while. A stream always tells the end of a turn: there
- * quiet shows nothing, because an answer that takes long is quiet, too.
+ * The agent says that it is done. It is believed when its turn is over, or when it stays quiet. A stream always tells
+ * the end of a turn, so there quiet shows nothing: a long answer is quiet too.
  */
 export function readMarker(sighted: Sighted, context: SightContext): void {
   const { terminal, activity } = sighted;
@@ -24,8 +24,9 @@ export function readMarker(sighted: Sighted, context: SightContext): void {
 }
 
 /**
- * A held agent says by its beat that it is done. Its process lives, so that is believed when nothing follows, like any other word of it: nobody talks
- * themselves out of being watched. Whom its owner wants stopped when it idles, idles. `null`: nobody holds it, and its word is all there is.
+ * A held agent says by a beat that it is done. Its process lives, so it is believed only when it stays quiet: no agent
+ * talks itself out of being watched. An agent that its owner wants stopped when idle counts as idle. `null`: nobody
+ * holds it.
  */
 export function claimEnd(
   { seen: { terminal }, work: { activity } }: AgentRecord,
@@ -49,8 +50,8 @@ export function finish(sighted: Sighted, context: Moment): void {
 }
 
 /**
- * It said that it is done, and its holder has seen nothing follow. A quiet that nobody looked at is none; and who has a tool open or waits for
- * something is not done, whatever it said.
+ * Believes an agent that said it is done, once its holder has seen nothing follow. An agent with an open tool, or that
+ * waits for something, is not done.
  */
 export function finishIfQuiet(accepted: Accepted, context: Context): Accepted {
   const { record } = accepted;
@@ -75,13 +76,13 @@ export function finishIfQuiet(accepted: Accepted, context: Context): Accepted {
 
 function isAtRest({ activity, terminal }: Sighted): boolean {
   if (activity.kind === "RUNNING") return activity.open === null;
-  // What it left running may be a server that never ends: its word counts.
+  // A process that the agent left running may be a server that never ends, so the agent's word counts.
   if (activity.kind === "WAITING" && activity.for === wakerOf(terminal)) return true;
-  return activity.kind !== "WAITING" || (terminal.asks !== null && restsWith(terminal.asks.what));
+  return activity.kind !== "WAITING" || (terminal.asks !== null && isAtInput(terminal.asks.what));
 }
 
-/** Somebody who quotes the marker goes on talking; somebody who means it does not. */
-export function takeUpAgain(sighted: Sighted, { at }: SightContext): void {
+/** An agent that only quotes the marker goes on talking. */
+export function retractCompletion(sighted: Sighted, { at }: SightContext): void {
   const { terminal } = sighted;
   if (terminal.completedAt === null) return;
   terminal.completedAt = null;

@@ -9,19 +9,18 @@ import {
   type Sight,
   seconds,
 } from "@rouse/contract";
-import type { Activity } from "../facts.ts";
+import type { Activity, Draft } from "../facts.ts";
 import { isKilled, isStanding } from "../limit.ts";
 import type { AgentRecord } from "../record.ts";
 import type { Limit, TerminalFacts } from "../terminal-facts.ts";
 import {
   afterword,
   awaitWaker,
-  type Changing,
   endQuestion,
-  goOn,
+  isAtInput,
   lastTool,
   type Moment,
-  restsWith,
+  resumeRunning,
   type SightContext,
   type Sighted,
   tellOfQuestion,
@@ -30,13 +29,16 @@ import {
 
 type LimitSight = Extract<Sight, { kind: "rate-limited" }>;
 
-/** Who runs into a limit this soon after the last one has not got past it. */
+/** An agent that runs into a limit this soon after the last one has not got past that. */
 const relapse: DurationMs = minutes(30);
-/** Of what names the second. */
+/** Margin for a reset that is named to the second. */
 const exactMargin: DurationMs = seconds(5);
 
-/** What is known of the limit with this sight. While one stands, what names no reset adds nothing to it, and words add nothing to what a field said. */
-export function meetLimit(before: Limit | null, sight: LimitSight, at: MonoMs, policy: Policy): Limit {
+/**
+ * The limit after one more sight of it. While it stands, a sight without a reset adds nothing, and text adds nothing to
+ * a field.
+ */
+function meetLimit(before: Limit | null, sight: LimitSight, at: MonoMs, policy: Policy): Limit {
   const { pattern, resetsInMs, by = "text", continues = false } = sight;
   const named = resetsInMs !== null;
   const standing = isStanding(before) && at < before.until && !isAnother(before, resetsInMs, at) ? before : null;
@@ -73,7 +75,7 @@ export function meetLimit(before: Limit | null, sight: LimitSight, at: MonoMs, p
   };
 }
 
-/** The reset it named has come, and now a later one is named: it ran into the next, or into the same once more. */
+/** The named reset has come and a later one is named: the agent ran into the next limit, or into the same again. */
 const isAnother = (before: Limit, resetsInMs: DurationMs | null, at: MonoMs): boolean =>
   resetsInMs !== null && isLifted(before, at) && at + resetsInMs > before.until;
 
@@ -81,11 +83,11 @@ const backoff = (attempts: number, policy: Policy): DurationMs =>
   Math.min(policy.terminal.rateLimitBackoff * 2 ** Math.min(attempts, 20), policy.longestWait.provider);
 
 /**
- * Its program was asked before it was started again, and says that the limit is not over: another attempt that came to nothing. One answer does not put an
- * agent off for days: after what words are believed for it is asked again, which costs nothing and is no attempt. A person is told of more than a provider is
- * waited for that names nothing.
+ * The program was asked before its restart and says that the limit stands: one more attempt failed. A very long answer
+ * is not believed: the program is asked again after `maxTextWait`, which is no attempt. A person is told when the wait
+ * is longer than the policy's longest.
  */
-export function standsAgain(before: Limit, resetsInMs: DurationMs | null, at: MonoMs, policy: Policy): Limit {
+export function limitStillStands(before: Limit, resetsInMs: DurationMs | null, at: MonoMs, policy: Policy): Limit {
   const { putOffFor: _, resetsAt: __, toMinute: ___, ...limit } = before;
   const isBelieved = resetsInMs === null || resetsInMs <= policy.terminal.maxTextWait;
   const attempts = isBelieved ? limit.attempts + 1 : limit.attempts;
@@ -100,7 +102,7 @@ export function standsAgain(before: Limit, resetsInMs: DurationMs | null, at: Mo
   };
 }
 
-/** The same reset, which the other names to the minute only. */
+/** Both name the same reset, `other` only to the minute. */
 const namesTheSecond = (exact: Limit, other: Limit): boolean =>
   exact.toMinute !== true &&
   other.toMinute === true &&
@@ -108,26 +110,29 @@ const namesTheSecond = (exact: Limit, other: Limit): boolean =>
   other.resetsAt !== undefined &&
   Math.abs(exact.resetsAt - other.resetsAt) <= minutes(1);
 
-/** One that was to be over and is met again was not over. */
+/** A limit that is met again soon after its end was not over. */
 function attemptsAfter(before: Limit | null, at: MonoMs): number {
   if (before === null) return 0;
   return at - (before.resumedAt ?? before.until) < relapse ? before.attempts + 1 : 0;
 }
 
-/** By the name of what it was recognised by, where its reader does not say. */
+/** The kind by the pattern's name, where the reader does not tell it. */
 function kindOf(pattern: string): LimitKind {
   if (/overloaded|capacity|529/i.test(pattern)) return "overloaded";
   return /usage|quota|window|limit-hit|limit-continues|rate_limit_event/i.test(pattern) ? "usage" : "rate";
 }
 
-/** What was under way when the limit came is told with it and just after. */
+/** Work that was under way when the limit came is still told this long after it. */
 const settles: DurationMs = seconds(10);
 
-/** The model answers, so the limit is over, whatever was announced. `null`: that shows nothing yet. */
+/** The model answers, so the limit is over, whatever was announced. `null`: too early to tell. */
 export const answeredAfter = (limit: Limit | null, at: MonoMs): Limit | null =>
   isStanding(limit) && at - limit.since > settles ? { ...limit, resumedAt: at } : null;
 
-/** A life that began below its limit counts a step or two before it asks the model, and only that tells whether the limit stands. */
+/**
+ * A life that began below a limit counts a step or two before it asks the model, which alone shows whether the limit
+ * stands.
+ */
 const firstAsks: DurationMs = minutes(1);
 
 export const isBarelyBorn = ({ seen: { limit }, life: { bornAt } }: AgentRecord, now: MonoMs): boolean =>
@@ -136,16 +141,16 @@ export const isBarelyBorn = ({ seen: { limit }, life: { bornAt } }: AgentRecord,
 const oneMoment: DurationMs = seconds(5);
 const linesOfMoment = 4;
 const linesCountFor: DurationMs = minutes(2);
-/** Once it need not wait any more, slow work is to be seen too: new lines while its processes compute or change files, so often. */
+/** After the wait is over, slow work counts as well: so many moments with new lines while its processes work. */
 const momentsOfWork = 3;
 const linesOfWork = 20;
 const linesThatMove = 5;
 
 /**
- * New lines on a screen, which programs go on to draw while they wait: a tip, a footer, everything anew in another width. Work shows by lines that keep
- * coming: a few of each moment are counted. Once the reset it named has come for sure, a handful is enough.
+ * Counts new lines on a screen. Programs draw tips and footers while they wait, so only lines that keep coming show
+ * work: a few of each moment count. Once the reset has surely come, a handful is enough.
  */
-export function countLines(limit: Limit, novel: number, busy: boolean, at: MonoMs): Limit {
+function countLines(limit: Limit, novel: number, busy: boolean, at: MonoMs): Limit {
   const { lines } = limit;
   const lifted = isSurelyLifted(limit, at);
   if (!lifted && (at - limit.since <= settles || at - lines.at < oneMoment)) return limit;
@@ -155,68 +160,58 @@ export function countLines(limit: Limit, novel: number, busy: boolean, at: MonoM
   return { ...limit, lines: { count: counted, from, at, busy: lines.busy + (busy && at >= limit.until ? 1 : 0) } };
 }
 
-export const isWorkedOn = (limit: Limit, at: MonoMs): boolean =>
+const isWorkedOn = (limit: Limit, at: MonoMs): boolean =>
   limit.lines.busy >= momentsOfWork || limit.lines.count >= (isSurelyLifted(limit, at) ? linesThatMove : linesOfWork);
 
-/** The reset it named has come, with or without the margin. Where none was named, nobody knows whether it has. */
+/** The named reset has come, margin or not. Without a named reset nobody knows. */
 const isLifted = ({ until, named, resetsAt = until }: Limit, at: MonoMs): boolean => named && at >= resetsAt;
 
-/** Of a minute that its words name, no moment of it is left. */
+/** The same, where a reset that is named to the minute counts from the end of that minute. */
 const isSurelyLifted = (limit: Limit, at: MonoMs): boolean =>
   isLifted(limit, at) && (limit.toMinute !== true || at >= limit.until);
 
-/** A minute is waited for to its end. How exact other words of a screen are, nobody knows. */
+/**
+ * A reset named to the minute is waited for to the end of that minute. Other text on a screen gets the policy's margin.
+ */
 function marginOf({ by = "text", withinMs }: LimitSight, policy: Policy): DurationMs {
   if (withinMs === undefined) return by === "stream" ? exactMargin : policy.waitMargin;
   return Math.max(withinMs, by === "text" && withinMs > 0 ? policy.waitMargin : exactMargin);
 }
 
-interface Seen {
-  readonly limit: Limit | null;
-  readonly terminal: { -readonly [K in "wait" | "waitBy"]: TerminalFacts[K] };
-  activity: Activity;
-}
-
-/** Whatever else is drawn or told: until its limit is over, or the model answers, it waits for its provider. */
-export function keepToLimit(seen: Seen, before: Activity, at: MonoMs): void {
+/** An agent waits for its provider until its limit is over or the model answers, whatever else is drawn or told. */
+export function waitOutLimit(seen: Sighted, before: Activity, at: MonoMs): void {
   const { limit, terminal } = seen;
-  // What was seen before its time was up may come after a person was told.
+  // Sights from before the limit's end may arrive after a person was told.
   if (!isStanding(limit) || limit.told || at >= limit.until || seen.activity.kind === "FINISHED") return;
   terminal.wait = "provider";
   terminal.waitBy = limit.by;
   seen.activity = waitFor(limit, before);
 }
 
-interface Ending {
-  limit: Limit | null;
-  readonly terminal: TerminalFacts;
-  readonly activity: Activity;
-  readonly events: RouseEvent[];
-}
-
 /**
- * It gives up, and its last word was that its provider refuses it. That we had stopped waiting for that by then makes no crash of it: it has run into its
- * limit once more. Of a program that nobody knows, nobody can say whose words they were. `before`: as it was before it told of its end.
+ * The agent gives up, and the last word of its program was a refusal by the provider: it ran into its limit once more
+ * and did not crash, even if we no longer waited. An unknown program's text does not count. `before`: its facts before
+ * this report.
  */
 export function endAtRefusal(
-  ending: Ending,
+  sighted: Sighted,
   exit: ExitStatus,
   before: TerminalFacts,
-  { agentId, at, policy }: { readonly agentId: string; readonly at: MonoMs; readonly policy: Policy },
+  { agentId, at, policy }: SightContext,
 ): void {
-  const { terminal, limit, activity } = ending;
+  const { terminal, limit, activity } = sighted;
   const { putOff, family } = terminal;
   if (putOff == null || limit === null || limit.resumedAt === null || activity.kind === "FINISHED") return;
   if (limit.by === "text" && family === "generic") return;
   if (exit.cause !== "by-itself" || exit.code === 0 || isKilled(exit)) return;
   if (before.novel - putOff.novel > afterword) return;
   const { pattern, what, by } = limit;
-  ending.limit = meetLimit(limit, { kind: "rate-limited", pattern, what, by, resetsInMs: null }, at, policy);
-  ending.events.push(limitReached(agentId, ending.limit, null));
+  sighted.limit = meetLimit(limit, { kind: "rate-limited", pattern, what, by, resetsInMs: null }, at, policy);
+  sighted.events.push(limitReached(agentId, sighted.limit, null));
 }
 
-/** The very wait it was in, where it is the same. */
-export function waitFor({ since, until }: Limit, before: Activity): Activity {
+/** Keeps the wait that the agent is already in, where it is the same. */
+function waitFor({ since, until }: Limit, before: Activity): Activity {
   const same = before.kind === "WAITING" && before.for === "provider" ? before : null;
   return same?.until === until ? same : { kind: "WAITING", since: same?.since ?? since, for: "provider", until };
 }
@@ -239,7 +234,7 @@ export const limitResumed = (agentId: string, { since }: Limit, how: How, now: M
   payload: { agentId, how, waitedSeconds: Math.max(0, Math.round((now - since) / 1000)) },
 });
 
-/** It went on, as its own beat shows. */
+/** The agent's own beat shows that it went on. */
 export const noticeResumed = (
   { agentId, seen: { limit } }: AgentRecord,
   after: Limit | null,
@@ -247,8 +242,8 @@ export const noticeResumed = (
 ): readonly RouseEvent[] =>
   isStanding(limit) && !isStanding(after) ? [limitResumed(agentId, limit, "went-on", now)] : [];
 
-/** Lines that keep coming show that it is at work again. */
-export function workOn(sighted: Sighted, limit: Limit, novel: number, context: SightContext): void {
+/** Lines that keep coming show that the agent is at work again. */
+export function noteWorkAtLimit(sighted: Sighted, limit: Limit, novel: number, context: SightContext): void {
   const busy = sighted.terminal.tree?.busyAt === context.at;
   sighted.limit = countLines(limit, novel, busy, context.at);
   if (!isWorkedOn(sighted.limit, context.at)) return;
@@ -256,7 +251,7 @@ export function workOn(sighted: Sighted, limit: Limit, novel: number, context: S
   stopWaiting(sighted, context);
 }
 
-/** The model answers again, which is the only proof that a limit is over before its time. */
+/** The model's answer is the only proof that a limit is over before its time. */
 export function endLimit(sighted: Sighted, { agentId, at }: Moment): void {
   const answered = answeredAfter(sighted.limit, at);
   if (answered === null) return;
@@ -264,7 +259,7 @@ export function endLimit(sighted: Sighted, { agentId, at }: Moment): void {
   sighted.events.push(limitResumed(agentId, answered, "went-on", at));
 }
 
-/** Told once for as long as it stands, and once more when its reset becomes known: the eye that is first may not know it. */
+/** A limit is told once, and once more when its reset becomes known: the first eye to see it may not know that. */
 export function readRateLimit(
   sighted: Sighted,
   sight: Extract<Sight, { kind: "rate-limited" }>,
@@ -280,13 +275,13 @@ export function readRateLimit(
   sighted.terminal.putOff = { novel: sighted.terminal.novel };
   waitForProvider(sighted, until, met.by, at);
   const isNew = met.since === at && before?.since !== at;
-  // Whoever runs into the next one went on after the last, of which a person was told.
+  // An agent that meets the next limit went on after the last one, which a person was told of.
   if (isNew && sighted.terminal.asks?.what === "limit") endQuestion(sighted, context);
   const isSharper = before?.since === met.since && !before.named && met.named;
   if (isNew || isSharper) sighted.events.push(limitReached(agentId, met, resetsInMs));
 }
 
-/** A program that is put off for so long says by when it tries again: that is a limit with its reset. Less is a matter of its own. */
+/** A program that is put off for at least this long names a limit and its reset. Shorter waits are plain retries. */
 const retryIsLimit = minutes(1);
 
 export function readRetry(sighted: Sighted, sight: Extract<Sight, { kind: "retries" }>, context: SightContext): void {
@@ -298,8 +293,11 @@ export function readRetry(sighted: Sighted, sight: Extract<Sight, { kind: "retri
   readRateLimit(sighted, limit, context);
 }
 
-/** Anybody can print that they wait. Repeating it makes the same wait no longer; only somebody who wrote on in between, or told of work, has begun another. */
-function wordsCountUntil(terminal: Changing<TerminalFacts>, { at, policy }: SightContext): MonoMs {
+/**
+ * Any text can claim a wait. Repeating it does not prolong the wait; only an agent that wrote on in between begins
+ * another.
+ */
+function wordsCountUntil(terminal: Draft<TerminalFacts>, { at, policy }: SightContext): MonoMs {
   const { textWait, novel } = terminal;
   const since = textWait !== null && novel - textWait.novel <= afterword ? textWait.since : at;
   terminal.textWait = { since, novel };
@@ -316,12 +314,12 @@ function waitForProvider(sighted: Sighted, until: MonoMs, by: "text" | "stream",
   sighted.activity = { kind: "WAITING", since: same ? activity.since : at, for: "provider", until: ends };
 }
 
-/** The provider answers again. A question that stood there all the while still stands. */
+/** The provider answers again. A question that stood there during the wait still stands. */
 export function stopWaiting(sighted: Sighted, context: SightContext): void {
   const { terminal } = sighted;
   const { asks } = terminal;
-  if (asks === null || asks.what === "limit") return goOn(sighted, lastTool(terminal, context.at), context);
-  const waker = restsWith(asks.what) ? wakerOf(terminal) : null;
+  if (asks === null || asks.what === "limit") return resumeRunning(sighted, lastTool(terminal, context.at), context);
+  const waker = isAtInput(asks.what) ? wakerOf(terminal) : null;
   if (waker !== null) return awaitWaker(sighted, waker, context.at);
   sighted.events.push(...tellOfQuestion(context.agentId, asks));
   terminal.asks = { what: asks.what, since: asks.since };

@@ -8,7 +8,7 @@ const done: Sight = { kind: "completed", pattern: "m" };
 const minutes = (n: number): number => n * 60_000;
 const told = (held: HeldStory, type: string) => held.agent.events.filter((event) => event.type === type);
 
-/** How long the provider is waited for, from now. */
+/** How long the provider is waited for, from now on. */
 function waitLeft({ agent }: HeldStory): number | null {
   const { activity } = agent.record.work;
   return activity.kind === "WAITING" && activity.for === "provider" ? (activity.until ?? 0) - agent.now : null;
@@ -26,7 +26,7 @@ describe("a rate limit", () => {
     expect(held.agent.past).toEqual([]);
     expect(held.agent.finding("rate-limited")).toMatchObject({ level: "note" });
     held.passes("30m");
-    // The beat that could say it is over comes five minutes later at most.
+    // The beat that could end it comes five minutes later at most.
     expect(held.agent.past).toEqual([`${(301 + 15) * 60 + 310}s STUCK`]);
   });
 
@@ -154,7 +154,7 @@ describe("a rate limit", () => {
     const held = heldStory({ hold: { family: "claude-code" } });
     held.shows(limit(minutes(60)), asks("prompt"));
     expect(waitLeft(held)).toBe(minutes(61));
-    // Nobody could do anything about it before the limit is over.
+    // Before the limit is over nobody could do anything.
     expect(told(held, "AGENT_NEEDS_YOU")).toEqual([]);
     held.passes("62m");
     expect(told(held, "AGENT_NEEDS_YOU")).toMatchObject([{ payload: { what: "limit" } }]);
@@ -254,7 +254,7 @@ describe("a completion marker", () => {
     held.shows(done);
     held.agent.silentFor("5m");
     expect(kind(held)).toBe("RUNNING");
-    // Written long ago, it says nothing of the quiet since.
+    // A sight from long ago says nothing of the quiet since.
     held.report([], {}, 290_000);
     expect(kind(held)).toBe("RUNNING");
     held.prints(9);
@@ -407,7 +407,7 @@ describe("a question", () => {
     expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "input" });
     expect(told(held, "AGENT_NEEDS_YOU")).toHaveLength(1);
     expect(told(held, "AGENT_NEEDS_YOU_NO_MORE")).toEqual([]);
-    // Answered, and asked anew: that is another one.
+    // A question that is asked again after its answer is another question.
     held.shows({ kind: "asks-no-more" }, asks("trust"));
     expect(told(held, "AGENT_NEEDS_YOU_NO_MORE")).toHaveLength(1);
     expect(told(held, "AGENT_NEEDS_YOU")).toHaveLength(2);

@@ -6,17 +6,17 @@ import { followStep } from "../steps/follow-steps.ts";
 import { newTrail, type StepTrail } from "../steps/step.ts";
 import { isOfProgram, stepOfSight } from "../steps/step-of-sight.ts";
 import { type ErrorClass, type TerminalFacts, tellsSteps } from "../terminal-facts.ts";
-import { finish, quietAfterMarker, readMarker, takeUpAgain } from "./read-completion.ts";
-import { addOutcome } from "./read-facts.ts";
-import { endLimit, readRateLimit, readRetry, stopWaiting, workOn } from "./read-limit.ts";
+import { addOutcome } from "./read-beat.ts";
+import { finish, quietAfterMarker, readMarker, retractCompletion } from "./read-completion.ts";
+import { endLimit, noteWorkAtLimit, readRateLimit, readRetry, stopWaiting } from "./read-limit.ts";
 import {
   afterword,
   awaitWaker,
   endQuestion,
-  goOn,
+  isAtInput,
   lastTool,
   openTool,
-  restsWith,
+  resumeRunning,
   type SightContext,
   type Sighted,
 } from "./sighted.ts";
@@ -29,11 +29,11 @@ const mostTools = 16;
 /** The same error within this time is one event that was printed more than once. */
 const sameError = 5000;
 
-/** Takes in one sight. What it shows of the work counts as it would on a heartbeat; what it shows of waiting stops the clocks. */
+/** Reads one sight. Work that it shows counts as it would on a heartbeat; waiting that it shows stops the clocks. */
 export function readSight(sighted: Sighted, sight: Sight, context: SightContext): void {
   const { terminal } = sighted;
   const { at, mark } = context;
-  // Each sight of a stream is a line it wrote; so is each that only a program can tell, by whatever way.
+  // Each sight of a stream is a line of output, and so is each that only a program can tell.
   if (terminal.structured || (tellsSteps(terminal) && isOfProgram(sight))) {
     terminal.output = mark;
     sighted.steps = followSight(sighted.steps, sight, context);
@@ -50,8 +50,8 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
     case "asks-no-more":
       return stopAsking(sighted, context);
     case "error":
-      // Who errs on has not done what it said, however often the same is printed.
-      if (at - (terminal.completedAt ?? at) > quietAfterMarker) takeUpAgain(sighted, context);
+      // An agent that keeps failing has not done what it said.
+      if (at - (terminal.completedAt ?? at) > quietAfterMarker) retractCompletion(sighted, context);
       terminal.errors = addError(terminal, sight, at, context.policy.terminal.repeatedErrorWindow);
       return;
     case "completed":
@@ -71,8 +71,8 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
       return;
     case "model-asked":
       beginTurn(terminal);
-      takeUpAgain(sighted, context);
-      return goOn(sighted, { kind: "model", since: at }, context);
+      retractCompletion(sighted, context);
+      return resumeRunning(sighted, { kind: "model", since: at }, context);
     case "said":
       return readSaid(sighted, sight.digest, context);
     case "tool-started":
@@ -94,7 +94,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
         terminal.putOff = null;
         terminal.compactions = { times: again ? (terminal.compactions?.times ?? 0) + 1 : 1, novel: terminal.novel };
       }
-      return goOn(sighted, { kind: "model", since: at }, context);
+      return resumeRunning(sighted, { kind: "model", since: at }, context);
     case "turn-ended":
       terminal.tools = [];
       if (sight.outcome === "success") {
@@ -102,7 +102,7 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
         endLimit(sighted, context);
       }
       terminal.wokenBy = sight.wokenBy ?? null;
-      if (sight.outcome === "success" || !needsAccount(terminal)) goOn(sighted, null, context);
+      if (sight.outcome === "success" || !needsAccount(terminal)) resumeRunning(sighted, null, context);
       terminal.turnEndedAt = mark;
       terminal.failedTurn = sight.outcome === "failure" ? sight.reason : null;
       if (terminal.completedAt !== null && sighted.activity.kind !== "FINISHED") finish(sighted, context);
@@ -110,11 +110,11 @@ export function readSight(sighted: Sighted, sight: Sight, context: SightContext)
   }
 }
 
-/** What its turn failed for stands there after it as well. */
+/** The turn failed for an account problem, which stands after the turn too. */
 const needsAccount = ({ asks }: TerminalFacts): boolean =>
   asks?.what === "login" || asks?.what === "credits" || asks?.what === "api-key";
 
-/** A program that tells its steps tells every call and what came of it, as an agent that records its steps would. */
+/** A program that tells its steps tells every call and result, like an agent that records its steps. */
 function followSight(trail: StepTrail | null, sight: Sight, context: SightContext): StepTrail | null {
   const { at, policy, heldBack } = context;
   if (sight.kind === "tokens") return trail === null ? null : { ...trail, tokens: sight.total };
@@ -124,7 +124,7 @@ function followSight(trail: StepTrail | null, sight: Sight, context: SightContex
   return sight.kind === "turn-ended" ? endTurn(next, sight.outcome === "success" && !heldBack, policy.loops) : next;
 }
 
-/** Repaints were left out by the reader. New lines after a wait that was read off the screen show that it is over; after a limit it takes many. */
+/** The reader left repaints out. New lines end a wait that was read off the screen; a limit takes many. */
 function readOutput(sighted: Sighted, sight: Extract<Sight, { kind: "output" }>, context: SightContext): void {
   const { terminal } = sighted;
   if (sight.rows === 0 && sight.novel === 0) return;
@@ -133,35 +133,35 @@ function readOutput(sighted: Sighted, sight: Extract<Sight, { kind: "output" }>,
   if (terminal.finishesAt !== null) terminal.finishesAt = context.at + quietAfterMarker;
   if (sighted.activity.kind === "STARTING") sighted.activity = { kind: "RUNNING", since: context.at, open: null };
   if (sight.novel === 0) return;
-  // Output alone does not start the progress clock of an agent that never spoke of progress; it does move one that runs.
+  // Output does not start the progress clock of an agent that never spoke of progress, but it moves one that runs.
   if (sighted.facts.progress !== null) noteProgress(sighted, context.mark);
   if (isStanding(sighted.limit))
-    return context.limited ? undefined : workOn(sighted, sighted.limit, sight.novel, context);
+    return context.limited ? undefined : noteWorkAtLimit(sighted, sighted.limit, sight.novel, context);
   if (terminal.wait === "provider") stopWaiting(sighted, context);
-  if (terminal.novel - terminal.novelAtMarker > afterword) takeUpAgain(sighted, context);
+  if (terminal.novel - terminal.novelAtMarker > afterword) retractCompletion(sighted, context);
 }
 
-/** It wrote on for long enough: the limit it ran into is behind it. */
+/** The agent wrote on for so long that the context limit is behind it. */
 export const hasOutlivedLimit = ({ contextLimitAt, output }: TerminalFacts, policy: Policy): boolean =>
   contextLimitAt !== null && output.worked - contextLimitAt.worked >= policy.terminal.completion / 2;
 
-/** Told at once, and once for as long as it stands. */
+/** A question is told at once, and once for as long as it stands. */
 function readQuestion(sighted: Sighted, sight: Extract<Sight, { kind: "asks" }>, context: SightContext): void {
   const { terminal, activity } = sighted;
   const { agentId, at, mark } = context;
   const { what, pattern } = sight;
-  const rests = restsWith(what);
-  // Whoever has finished is at its prompt for good.
+  const rests = isAtInput(what);
+  // A finished agent stays at its prompt.
   if (rests && activity.kind === "FINISHED") return;
   if (rests && terminal.completedAt !== null) return finish(sighted, context);
-  // A program whose account was refused stands at its prompt, too, and what it needs is not to be told what is next.
+  // A program whose account was refused stands at its prompt too, but needs an account and not instructions.
   if (rests && needsAccount(terminal)) return;
-  if (!rests) takeUpAgain(sighted, context);
-  if (!rests) askedAllAlong(sighted, what);
-  // Its screen showed what it had left running, and does not any more: that was ended by somebody, and wakes nobody.
+  if (!rests) retractCompletion(sighted, context);
+  if (!rests) restoreQuestion(sighted, what);
+  // The screen no longer shows what the agent left running: somebody ended that, and nothing wakes the agent.
   if (rests && terminal.asks?.wokenBy !== undefined && sight.wokenBy === undefined) terminal.wokenBy = null;
   const waker = rests ? (terminal.wokenBy ?? sight.wokenBy ?? null) : null;
-  // At its limit there is nothing to tell it: that it stands at its prompt is told when the limit is over.
+  // At its limit an agent can do nothing: that it stands at its prompt is told when the limit is over.
   const isPutOff = isStanding(sighted.limit) && !sighted.limit.told;
   const isSame = terminal.asks?.what === what;
   const wasTold = isSame && terminal.asks?.untold !== true;
@@ -173,17 +173,17 @@ function readQuestion(sighted: Sighted, sight: Extract<Sight, { kind: "asks" }>,
     ...(sight.wokenBy === undefined ? {} : { wokenBy: sight.wokenBy }),
   };
   if (!untold && !wasTold) sighted.events.push({ type: "AGENT_NEEDS_YOU", payload: { agentId, what, pattern } });
-  // Put off by its provider it stands at its prompt as well, and its turn has not ended.
+  // An agent that its provider puts off stands at its prompt too, and its turn has not ended.
   if (rests && activity.kind === "WAITING" && activity.for === "provider" && (activity.until ?? 0) > at) return;
-  // So it does while it waits to be woken.
+  // The same holds for an agent that something will wake.
   if (waker !== null) return awaitWaker(sighted, waker, at);
   terminal.turnEndedAt = what === "prompt" ? (terminal.turnEndedAt ?? mark) : null;
   terminal.wait = "input";
   sighted.activity = { kind: "WAITING", since: terminal.asks.since, for: "input", until: null };
 }
 
-/** Work goes on behind what it asks: nobody has answered, so nobody is told that somebody did. */
-function askedAllAlong({ terminal, answered, events }: Sighted, what: Question): void {
+/** Work goes on behind the question. Nobody has answered it, so nobody is told that it was answered. */
+function restoreQuestion({ terminal, answered, events }: Sighted, what: Question): void {
   if (terminal.asks !== null || answered?.asks.what !== what) return;
   terminal.asks = answered.asks;
   if (answered.told !== null) events.splice(events.indexOf(answered.told), 1);
@@ -191,18 +191,18 @@ function askedAllAlong({ terminal, answered, events }: Sighted, what: Question):
 
 function stopAsking(sighted: Sighted, context: SightContext): void {
   endQuestion(sighted, context);
-  // Whatever is asked after this is another question.
+  // A question after this is another question.
   sighted.answered = undefined;
-  if (sighted.terminal.wait === "input") goOn(sighted, lastTool(sighted.terminal, context.at), context);
+  if (sighted.terminal.wait === "input") resumeRunning(sighted, lastTool(sighted.terminal, context.at), context);
 }
 
 function beginTurn(terminal: Sighted["terminal"]): void {
-  goOnWithTurn(terminal);
+  forgetTurnEnd(terminal);
   terminal.wokenBy = null;
 }
 
-/** Its last words may be told after the end of their turn, by another eye: they do not wake it. */
-function goOnWithTurn(terminal: Sighted["terminal"]): void {
+/** Last words may be told after the end of their turn, by another eye; they do not wake the agent. */
+function forgetTurnEnd(terminal: Sighted["terminal"]): void {
   terminal.turnEndedAt = null;
   terminal.failedTurn = null;
 }
@@ -212,10 +212,10 @@ function readSaid(sighted: Sighted, digest: string, context: SightContext): void
   if (digest !== terminal.lastSaid) noteFact(sighted, context.mark);
   terminal.lastSaid = digest;
   terminal.putOff = null;
-  goOnWithTurn(terminal);
+  forgetTurnEnd(terminal);
   endLimit(sighted, context);
-  takeUpAgain(sighted, context);
-  if (terminal.tools.length === 0) goOn(sighted, null, context);
+  retractCompletion(sighted, context);
+  if (terminal.tools.length === 0) resumeRunning(sighted, null, context);
 }
 
 function startTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-started" }>, context: SightContext): void {
@@ -232,11 +232,11 @@ function startTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-started
   facts.progress ??= context.mark;
   facts.progressMoves = true;
   endLimit(sighted, context);
-  takeUpAgain(sighted, context);
-  goOn(sighted, openTool(name, timeoutSeconds, context.at), context);
+  retractCompletion(sighted, context);
+  resumeRunning(sighted, openTool(name, timeoutSeconds, context.at), context);
 }
 
-/** A result is a fact of work. With the last one in, it is the model's turn. */
+/** A result is progress. After the last open tool it is the model's turn. */
 function endTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-ended" }>, context: SightContext): void {
   const { terminal, facts } = sighted;
   terminal.tools = terminal.tools.filter(({ id }) => id !== sight.id);
@@ -244,10 +244,10 @@ function endTool(sighted: Sighted, sight: Extract<Sight, { kind: "tool-ended" }>
   facts.outcomes = addOutcome(facts.outcomes, context.at, 1, sight.failed ? 1 : 0);
   if (sight.failed) facts.errorCount = (facts.errorCount ?? 0) + 1;
   noteFact(sighted, context.mark);
-  goOn(sighted, lastTool(terminal, context.at) ?? { kind: "model", since: context.at }, context);
+  resumeRunning(sighted, lastTool(terminal, context.at) ?? { kind: "model", since: context.at }, context);
 }
 
-/** A new fact in a stream is to it what a new line is to a screen. */
+/** A new fact in a stream counts like a new line on a screen. */
 function noteFact(sighted: Sighted, mark: Mark): void {
   sighted.terminal.novel += 1;
   noteProgress(sighted, mark);

@@ -1,15 +1,18 @@
 import { type DurationMs, type EpochMs, type MonoMs, type ProcessFacts, seconds } from "@rouse/contract";
 import type { TreeEye, TreeFacts } from "../terminal-facts.ts";
 
-/** A spinner costs a few hundredths of a core and writes next to nothing; a build or a test run costs more than this. */
+/** A spinner uses a few hundredths of a core and writes next to nothing; builds and test runs use more than this. */
 const busyShare = 0.08;
 const busyBytesPerSecond = 50_000;
-/** Timers cost less than this and write less; where only rest is looked for, whatever is more counts: an answer through a pipe, a small job. */
+/**
+ * Timers stay below this. Where only rest is looked for, anything above it counts: an answer through a pipe, a small
+ * job.
+ */
 const stirringShare = 0.02;
 const stirringBytesPerSecond = 200;
 const shortestReading: DurationMs = seconds(1);
 
-/** Of the network and of files every movement counts: a slow download and an edit now and then are work. */
+/** On the network and in files every change counts: a slow download and an edit now and then are work. */
 export function readTree(
   before: TreeFacts | null,
   facts: ProcessFacts,
@@ -36,10 +39,10 @@ export function readTree(
   if (cpuMs - before.cpuMs >= busyShare * elapsed) eyes.push("cpu");
   if (ioBytes - before.ioBytes >= (busyBytesPerSecond * elapsed) / 1000) eyes.push("disk");
   const { bytes, changes } = before.lastRead;
-  // Counters go on while nobody can read them: the reading before may be older than the last look.
+  // Counters go on while nobody can read them, so the last value may be older than the last look.
   if (network !== null && bytes !== null && network.bytes > bytes) eyes.push("network");
   if (files !== null && changes !== null && files.changes > changes) eyes.push("files");
-  // What is read for the first time shows no rate: it is taken to move, once, and nobody has seen it.
+  // A first reading shows no rate: the tree counts as busy once, by no eye.
   const isNew = (network !== null && bytes === null) || (files !== null && changes === null);
   const isBusy = eyes.length > 0 || isNew;
   const stirredAt = isBusy || stirs ? at : before.stirredAt;

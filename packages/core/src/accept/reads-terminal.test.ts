@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { heldStory } from "../held-story.test-support.ts";
 
-/** Its process waits in a read of its terminal, and then nobody can look at that any more. */
+/** The process waits in a read of its terminal; then nobody can look at that any more. */
 function waitsUnseen() {
   const held = heldStory();
   held.prints();

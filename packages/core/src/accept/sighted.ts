@@ -1,18 +1,16 @@
 import type { DurationMs, MonoMs, Policy, Question, RouseEvent } from "@rouse/contract";
-import type { Activity, Facts, Mark } from "../facts.ts";
+import type { Activity, Draft, Facts, Mark } from "../facts.ts";
 import type { StepTrail } from "../steps/step.ts";
 import { type Limit, type TerminalFacts, tellsSteps } from "../terminal-facts.ts";
 
-export type Changing<T> = { -readonly [K in keyof T]: T[K] };
-
-/** What the sights of one report come to. */
+/** What the sights of one report amount to. */
 export interface Sighted {
-  terminal: Changing<TerminalFacts>;
-  facts: Changing<Facts>;
+  terminal: Draft<TerminalFacts>;
+  facts: Draft<Facts>;
   activity: Activity;
   limit: Limit | null;
   steps: StepTrail | null;
-  /** What was asked until work went on, in the same report: it may stand there still. */
+  /** A question that work seemed to answer within this report; it may still stand there. */
   answered?: { readonly asks: NonNullable<TerminalFacts["asks"]>; readonly told: RouseEvent | null } | undefined;
   readonly events: RouseEvent[];
 }
@@ -24,25 +22,28 @@ export interface Moment {
 
 export interface SightContext extends Moment {
   readonly mark: Mark;
-  /** How much earlier it was seen, of a life that nobody knew of then. */
+  /** How long before `at` it was seen, for a life that was not known yet then. */
   readonly late: DurationMs;
-  /** We keep it from going on: that its turn ends is our doing. */
+  /** Rouse holds the agent back, so the end of its turn is our doing. */
   readonly heldBack: boolean;
-  /** The same report tells of a limit: what is drawn with that is no work. */
+  /** The same report tells of a limit, so what is drawn with it is no work. */
   readonly limited: boolean;
   readonly policy: Policy;
 }
 
-/** Its input stands there and it does nothing: its turn is over. */
-export const restsWith = (what: Question): boolean => what === "prompt" || what === "draft";
+/** The agent stands at its input and does nothing: its turn is over. */
+export const isAtInput = (what: Question): boolean => what === "prompt" || what === "draft";
 
 /** Lines that may follow the completion marker: what it cost, how long it took, a prompt. */
 export const afterword = 4;
 
-export type Open = Extract<Activity, { kind: "RUNNING" }>["open"];
+type Open = Extract<Activity, { kind: "RUNNING" }>["open"];
 
-/** Work goes on. What a beat announced (idle, a wait of its own) is left to the next beat, unless the terminal shows a tool or a model at work. */
-export function goOn(sighted: Sighted, open: Open, context: SightContext): void {
+/**
+ * Work goes on. A state that a beat announced stays until the next beat, unless the terminal shows a tool or model at
+ * work.
+ */
+export function resumeRunning(sighted: Sighted, open: Open, context: SightContext): void {
   const { activity, terminal } = sighted;
   if (activity.kind === "FINISHED") return;
   const readOffTerminal = terminal.wait !== null || tellsSteps(terminal) || activity.kind === "STARTING";
@@ -60,7 +61,7 @@ export const openTool = (name: string, timeoutSeconds: number | null, since: Mon
   ...(timeoutSeconds === null ? {} : { timeoutSeconds }),
 });
 
-/** The tool that runs, from now on: what came before was another's time, or was spent waiting. */
+/** The tool that runs, counted from now: the time before was another tool's or spent waiting. */
 export function lastTool({ tools }: TerminalFacts, at: MonoMs): Open {
   const last = tools[tools.length - 1];
   return last === undefined ? null : openTool(last.name, last.timeoutSeconds, at);
@@ -69,32 +70,32 @@ export function lastTool({ tools }: TerminalFacts, at: MonoMs): Open {
 export function endQuestion(sighted: Sighted, { agentId, at }: Moment): void {
   const { terminal, events } = sighted;
   if (terminal.asks === null) return;
-  const told = terminal.asks.untold === true ? null : needsYouNoMore(agentId, terminal.asks.since, at);
+  const told = terminal.asks.untold === true ? null : questionEnded(agentId, terminal.asks.since, at);
   if (told !== null) events.push(told);
   sighted.answered = { asks: terminal.asks, told };
   if (terminal.asks.what === "prompt") terminal.turnEndedAt = null;
   terminal.asks = null;
 }
 
-/** What nobody was called for while it waited for its limit. */
+/** Tells the question that nobody was called for during the limit. */
 export const tellOfQuestion = (
   agentId: string,
   { what, untold }: NonNullable<TerminalFacts["asks"]>,
 ): readonly RouseEvent[] =>
   untold === true ? [{ type: "AGENT_NEEDS_YOU", payload: { agentId, what, pattern: "its limit is over" } }] : [];
 
-export const needsYouNoMore = (agentId: string, since: MonoMs, at: MonoMs): RouseEvent => ({
+export const questionEnded = (agentId: string, since: MonoMs, at: MonoMs): RouseEvent => ({
   type: "AGENT_NEEDS_YOU_NO_MORE",
   payload: { agentId, waitedSeconds: Math.max(0, Math.round((at - since) / 1000)) },
 });
 
-export type Waker = NonNullable<TerminalFacts["wokenBy"]>;
+type Waker = NonNullable<TerminalFacts["wokenBy"]>;
 
-/** What makes it go on by itself, by the word of its program or by what its screen shows. */
+/** What makes the agent go on by itself, as its program or its screen tells. */
 export const wakerOf = ({ wokenBy, asks }: Pick<TerminalFacts, "wokenBy" | "asks">): Waker | null =>
   wokenBy ?? asks?.wokenBy ?? null;
 
-/** Its turn is over, and nobody is needed before it is woken. */
+/** The turn is over, and nobody is needed before the agent is woken. */
 export function awaitWaker(sighted: Sighted, waker: Waker, at: MonoMs): void {
   const { activity, terminal } = sighted;
   const since = activity.kind === "WAITING" && activity.for === waker ? activity.since : at;
@@ -102,7 +103,7 @@ export function awaitWaker(sighted: Sighted, waker: Waker, at: MonoMs): void {
   sighted.activity = { kind: "WAITING", since, for: waker, until: null };
 }
 
-/** What it left running may be a server that never ends. After so long it is one that stands at its prompt, like any other. */
+/** A process left running may be a server that never ends. After the longest wait the agent counts as at its prompt. */
 export function stopAwaiting(sighted: Sighted, agentId: string, mark: Mark, at: MonoMs, policy: Policy): void {
   const { terminal, activity } = sighted;
   const waker = wakerOf(terminal);

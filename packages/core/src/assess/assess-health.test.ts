@@ -51,7 +51,7 @@ describe("a verdict from before the monitor was blind", () => {
 });
 
 describe("an agent that Rouse holds, after the monitor was blind", () => {
-  /** At its context limit for nearly as long as that may last. */
+  /** The agent has been at its context limit for nearly as long as that may last. */
   function atItsLimit() {
     const settings = { terminal: { completion_timeout_minutes: 2 } };
     const held = heldStory({ hold: { family: "claude-code" }, settings });

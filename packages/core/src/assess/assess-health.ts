@@ -19,15 +19,13 @@ import {
   findSelfReport,
   findTokenSpike,
 } from "./breaking-things.ts";
-import { findApiErrors, findRepetition } from "./find-repetition.ts";
+import { findApiErrors, findRepeatedError, findRepetition } from "./find-repetition.ts";
 import { gravest, isIll, nextHealth, terminated } from "./health-machine.ts";
 import { type Detector, earliest } from "./look.ts";
 import { findMissedBeats, findUnreadBeats } from "./missed-beats.ts";
 import { awaitsNewEvidence } from "./moved-since.ts";
-import { findOverdueCall } from "./overdue-call.ts";
-import { findOvertime } from "./overtime.ts";
+import { findOverdueCall, findOvertime } from "./overdue.ts";
 import { stateOfTree } from "./process-tree.ts";
-import { findRepeatedError } from "./repeated-error.ts";
 import {
   findNoProgress,
   findNoToolCall,
@@ -76,19 +74,21 @@ const detectors: readonly Detector[] = [
   findHolderLost,
 ];
 
-/** Of a process that is over there is one thing to say. */
+/** An exited process has only its exit to judge. */
 const afterwards: readonly Detector[] = [findProcessExit];
-/** What it left running owes nobody output, beats or progress. */
+/** Leftover processes owe nobody output, beats or progress. */
 const leftBehind: readonly Detector[] = [findHolderLost];
 
-export interface Assessed {
+interface Assessed {
   readonly record: AgentRecord;
   readonly events: readonly RouseEvent[];
 }
 
-/** Second stage: how is it doing? Asks every detector, takes the gravest finding as health and keeps when to look again. */
+/**
+ * Second stage: how is it doing? Asks every detector, takes the gravest finding as health and keeps when to look again.
+ */
 export function assessHealth(before: AgentRecord, record: AgentRecord, context: Context): Assessed {
-  // What its holder saw meanwhile is on its way: nobody is judged by what was known before.
+  // The holder's reports from during a gap are on their way: until they come, nobody is judged.
   const { now, policy, doubt } = context;
   const awaited = holderAwaitedUntil(record, context);
   if (awaited !== null && now < awaited) return { record: { ...record, wakeAt: awaited }, events: [] };
@@ -113,7 +113,7 @@ export function assessHealth(before: AgentRecord, record: AgentRecord, context: 
       ? record.health
       : nextHealth(record.health, findings, calm, now);
   const { ladder } = record;
-  // Written out because it is done at every look: a spread with changes takes ten times as long.
+  // Written out field by field: this runs at every look, and a spread with changes takes ten times as long.
   const assessed: AgentRecord = {
     agentId: record.agentId,
     identity: record.identity,
@@ -126,7 +126,7 @@ export function assessHealth(before: AgentRecord, record: AgentRecord, context: 
     ladder: health.state === "STUCK" || ladder.reached === null ? ladder : { ...ladder, reached: null },
     ending: record.ending,
     recovery: record.recovery,
-    // By what rhythm it is judged is known from the next look on.
+    // A new promise of beats sets another rhythm, which applies from the next look on.
     wakeAt: before.life.promise === record.life.promise ? wakeAt : earliest(wakeAt, now + nextLook),
   };
   return { record: assessed, events: describeChanges(before, assessed) };
@@ -134,7 +134,7 @@ export function assessHealth(before: AgentRecord, record: AgentRecord, context: 
 
 const nextLook: DurationMs = seconds(1);
 
-/** What we were blind for makes nobody well: a verdict from before stands until the agent is heard again. */
+/** A gap of our own makes nobody well: a verdict from before it stands until the agent is heard again. */
 function isUnseenSinceGap({ health, life: { heardAt }, work: { activity } }: AgentRecord, doubt: Doubt): boolean {
   const gap = lastGap(doubt);
   const isWell = !isIll(health.state) && health.state !== "DEGRADED";
@@ -142,8 +142,8 @@ function isUnseenSinceGap({ health, life: { heardAt }, work: { activity } }: Age
 }
 
 /**
- * Nobody keeps its terminal any more, whoever does is silent, or nobody can look whether a call that was found overdue goes on: that is no evidence against
- * it, and makes nobody well.
+ * The agent cannot be seen: its holder is lost, or nobody can look whether an overdue call goes on. That is no evidence
+ * against the agent, and does not make it well.
  */
 function isOutOfSight(record: AgentRecord, policy: Policy): boolean {
   const { health } = record;
@@ -155,10 +155,7 @@ function isOutOfSight(record: AgentRecord, policy: Policy): boolean {
   return isOpen && health.reason === "overdue-call" && stateOfTree(record, policy).kind === "unknown";
 }
 
-/**
- * We were blind, and nothing that its holder saw since has come yet, nor that the holder is gone. A whole TTL is enough for either: then what is known is
- * all there is.
- */
+/** After a gap: until when the first report of the holder, or its loss, is waited for. A TTL is enough for either. */
 function holderAwaitedUntil(
   { seen: { terminal }, work: { activity } }: AgentRecord,
   { policy, doubt }: Context,
@@ -181,25 +178,16 @@ function describeChanges(before: AgentRecord, after: AgentRecord): RouseEvent[] 
   const missed = missedBeats(after);
   if (missed !== null && Number(missed.evidence["missed"]) > Number(missedBeats(before)?.evidence["missed"] ?? 0)) {
     const { missed: count, silentSeconds } = missed.evidence;
-    events.push({
-      type: "HEARTBEAT_MISSED",
-      payload: { agentId, missed: Number(count), silentSeconds: Number(silentSeconds) },
-    });
+    const payload = { agentId, missed: Number(count), silentSeconds: Number(silentSeconds) };
+    events.push({ type: "HEARTBEAT_MISSED", payload });
   }
   if (after.work.activity.kind === "FINISHED" && before.work.activity.kind !== "FINISHED") {
     events.push({ type: "AGENT_FINISHED", payload: { agentId, incarnation: after.life.incarnation } });
   }
   if (after.health.state !== before.health.state) {
-    events.push({
-      type: "HEALTH_STATE_CHANGED",
-      payload: {
-        agentId,
-        from: before.health.state,
-        to: after.health.state,
-        reason: after.health.reason,
-        findings: after.health.findings.map(withoutSince),
-      },
-    });
+    const { state: to, reason, findings } = after.health;
+    const payload = { agentId, from: before.health.state, to, reason, findings: findings.map(withoutSince) };
+    events.push({ type: "HEALTH_STATE_CHANGED", payload });
   }
   return events;
 }

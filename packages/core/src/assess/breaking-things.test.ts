@@ -249,7 +249,7 @@ describe("what an agent says of itself", () => {
     expect(agent.did("raise-alert")).toMatchObject([
       { severity: "warning", summary: expect.stringContaining("its last run failed, as it says itself") },
     ]);
-    // The next one has begun, and how that ends is not known.
+    // The next run has begun, and its outcome is unknown.
     agent.beats({ status: "STARTING" });
     expect(agent.state).toBe("DEGRADED");
     expect(told()).toEqual(["ALERT_RAISED"]);

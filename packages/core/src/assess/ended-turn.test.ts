@@ -2,7 +2,7 @@ import type { Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 
-/** Looks whether something has changed, every so often, and says so in a turn of its own. */
+/** The agent checks something every so often, each time in a turn of its own. */
 function polls(held: HeldStory, times: number): void {
   for (let n = 0; n < times; n++) {
     const id = `call-${held.agent.now}`;

@@ -12,11 +12,11 @@ interface Case {
   readonly stuck: number;
   readonly confidence: number;
   readonly says: RegExp;
-  /** What repeats, for the nth time. */
+  /** The repeated step, for the nth time. */
   readonly again: (run: Run, n: number) => void;
-  /** The same with everything unknown that makes it the same. */
+  /** The same step with everything unknown that makes it the same. */
   readonly unknown: (run: Run, n: number) => void;
-  /** Done before, so that the repetition is not itself something new. */
+  /** Done once before, so that the repetition brings nothing new. */
   readonly before?: (run: Run) => void;
 }
 

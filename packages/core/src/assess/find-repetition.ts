@@ -1,19 +1,20 @@
 import {
   type DurationMs,
+  describeDuration,
   type EvidenceClass,
-  type FindingKind,
   type LoopKind,
-  loopKinds,
   type MonoMs,
   seconds,
 } from "@rouse/contract";
 import type { Context } from "../context.ts";
 import type { AgentRecord, Finding } from "../record.ts";
-import { findLoops, type Loop } from "../steps/find-loops.ts";
-import { hasMoved } from "../steps/window.ts";
-import { conclude } from "./look.ts";
+import { findLoops, hasMoved, type Loop } from "../steps/find-loops.ts";
+import type { ErrorClass, TerminalFacts } from "../terminal-facts.ts";
+import { conclude, type Detector, found, nothing } from "./look.ts";
+import { isLoop, linesThatMove } from "./moved-since.ts";
+import { ifSeen } from "./stale-work.ts";
 
-/** Everything in an agent's steps that repeats. Without a new step there is nothing new to see: what was found stands. */
+/** Everything in an agent's steps that repeats. Without a new step, the earlier findings stand. */
 export function findRepetition(before: AgentRecord, record: AgentRecord, { now, policy }: Context): readonly Finding[] {
   if (record.seen.steps === null) return none;
   const burn = findTokensWithoutNews(record, now);
@@ -24,15 +25,13 @@ export function findRepetition(before: AgentRecord, record: AgentRecord, { now, 
 }
 
 const none: readonly Finding[] = [];
-const kinds: ReadonlySet<FindingKind> = new Set<FindingKind>(loopKinds);
-const isLoop = (kind: FindingKind): boolean => kinds.has(kind);
 
-/** A long answer costs some thousands; this is many of them. */
-const noticeableTokens = 50_000;
+/** A long answer costs some thousands of tokens; this is many of them. */
+export const noticeableTokens = 50_000;
 
 /**
- * Tokens go and nothing new comes. It says what a loop costs, not that there is one: worth a note. An agent in a terminal is measured by its work clock
- * instead.
+ * Tokens are spent and nothing new comes. It tells what a loop costs, not that there is one. An agent in a terminal is
+ * measured by its work clock instead.
  */
 function findTokensWithoutNews(record: AgentRecord, now: MonoMs): Finding | null {
   const { tokens, tokensAtNews } = record.seen.steps ?? unknown;
@@ -53,7 +52,7 @@ const unknown = { tokens: null, tokensAtNews: null };
 
 interface Wording {
   readonly class: EvidenceClass;
-  /** Of a verdict; a suspicion is worth half. */
+  /** Confidence of a verdict; a suspicion has half. */
   readonly confidence: number;
   readonly say: (times: number) => string;
 }
@@ -117,13 +116,13 @@ function describe({ kind, level, times, events }: Loop, record: AgentRecord, now
   });
 }
 
-/** A call that takes this long, or comes this rarely, may be a look whether something has changed by now. */
+/** A call that takes this long, or comes this rarely, may check whether something has changed. */
 const slowCall: DurationMs = seconds(2);
 const rareCall: DurationMs = seconds(20);
 
 /**
- * Each of the calls that repeat waits, or the next one is made only after a while: a queue, a build, a deployment is being watched. That they fail says
- * nothing: a check that is not yet met ends so.
+ * Each repeated call waits, or the next one follows only after a while: the agent watches a queue, a build, a
+ * deployment. A check that is not met yet fails, so failures say nothing here.
  */
 function mayBeWaiting({ seen: { steps } }: AgentRecord, events: readonly number[]): boolean {
   const shown = new Set(events);
@@ -139,7 +138,7 @@ function mayBeWaiting({ seen: { steps } }: AgentRecord, events: readonly number[
 /** Errors of the provider in a row that are worth a word. */
 const severalErrors = 3;
 
-/** The provider fails again and again: that is its trouble, not the agent's standstill. */
+/** Errors of the provider are its trouble, not the agent's standstill. */
 export function findApiErrors(record: AgentRecord, now: MonoMs): Finding | null {
   const errors = record.seen.steps?.apiErrors ?? null;
   if (errors === null || errors.times < severalErrors) return null;
@@ -151,4 +150,53 @@ export function findApiErrors(record: AgentRecord, now: MonoMs): Finding | null 
     text: `${errors.times} errors of its provider in a row`,
     evidence: { times: errors.times, sinceSeconds: Math.floor((now - errors.since) / 1000) },
   });
+}
+
+/** New lines beside each error that make it ordinary work (test runs, edits) instead of a loop. */
+const novelPerError = 4;
+
+/** The same class of error again and again. With little else new in between it is a loop, otherwise a warning. */
+export const findRepeatedError: Detector = (record, { now, policy }) => {
+  const { terminal } = record.seen;
+  if (terminal === null || terminal.errors.length === 0) return nothing;
+  const { repeatedErrors: threshold, repeatedErrorWindow: window } = policy.terminal;
+  const until = knownUntil(terminal);
+  const repeated = terminal.errors
+    .map((known) => countError(known, terminal.novel, Math.min(now, until) - window))
+    .filter((one) => one !== null && one.times >= threshold) as CountedError[];
+  const worst = repeated.toSorted((a, b) => Number(b.circles) - Number(a.circles) || b.times - a.times)[0];
+  if (worst === undefined) return nothing;
+  const { times, circles, novel, from, digest } = worst;
+  return found(record, now, ifSeen(Math.min(...repeated.map((one) => one.from)) + window, until), {
+    kind: "repeated-error",
+    level: circles ? "stuck" : "degraded",
+    confidence: circles ? 0.7 : 0.4,
+    class: "repetition",
+    text: `the same error ${times} times in ${describeDuration(now - from)}${circles ? " and little else new" : ", but other output is new"}`,
+    evidence: { times, newLines: novel, errorClass: digest },
+  });
+};
+
+/** A holder reports every ten seconds; nothing is known beyond its last report. Of a lost holder no more will come. */
+const knownUntil = ({ seenAt, holder }: TerminalFacts): MonoMs =>
+  holder === "lost" ? Number.POSITIVE_INFINITY : seenAt + seconds(30);
+
+interface CountedError {
+  readonly digest: string;
+  readonly times: number;
+  readonly from: MonoMs;
+  readonly novel: number;
+  readonly circles: boolean;
+}
+
+/** Expire first, then count. */
+function countError({ digest, seen }: ErrorClass, novelNow: number, after: MonoMs): CountedError | null {
+  const recent = seen.filter((one) => one.at > after);
+  const first = recent[0];
+  if (first === undefined) return null;
+  const novel = novelNow - first.novel;
+  // An agent that wrote something new since the last error has left the circle.
+  const hasLeft = novelNow - (recent.at(-1)?.novel ?? 0) >= linesThatMove;
+  const circles = !hasLeft && novel < novelPerError * recent.length;
+  return { digest, times: recent.length, from: first.at, novel, circles };
 }

@@ -21,7 +21,7 @@ const stateFor: Readonly<Record<FindingLevel, HealthState>> = {
   unresponsive: "UNRESPONSIVE",
 };
 
-/** Not there, getting nowhere or breaking things; a warning is none of these. */
+/** Not there, getting nowhere or breaking things; DEGRADED is only a warning. */
 export const isIll = (state: HealthState): boolean =>
   state === "STUCK" || state === "FAILING" || state === "UNRESPONSIVE";
 
@@ -35,13 +35,15 @@ export function gravest(findings: readonly Finding[]): Finding | null {
   return worst;
 }
 
-/** Health as the findings have it. A person's or the gate's word (QUARANTINED, TERMINATED) is not changed by findings. */
+/**
+ * Health by the findings. QUARANTINED and TERMINATED come from a person or the gate, and findings do not change them.
+ */
 export function nextHealth(health: Health, findings: readonly Finding[], calm: HealthReason, now: MonoMs): Health {
   const reborn = calm === "new-incarnation";
   if ((health.state === "QUARANTINED" || health.state === "TERMINATED") && !reborn) return health;
   const worst = gravest(findings);
   const state = worst === null ? "HEALTHY" : stateFor[worst.level];
-  // What a life before this one was like is not since when this one is so.
+  // A new life has its own `since`, even in the same state.
   if (state === health.state && !reborn) return health;
   // A new life begins HEALTHY, and its first beat may already show more than that.
   const from = reborn ? "HEALTHY" : health.state;

@@ -14,9 +14,9 @@ export const nothing: Look = { finding: null, lookAgainAt: null };
 
 export const nothingUntil = (lookAgainAt: MonoMs | null): Look => ({ finding: null, lookAgainAt });
 
-export type Concluded = Omit<Finding, "since" | "restrainedBy"> & { readonly restrainedBy?: Restraint | undefined };
+type Concluded = Omit<Finding, "since" | "restrainedBy"> & { readonly restrainedBy?: Restraint | undefined };
 
-/** Not there outweighs breaking things outweighs getting nowhere: the remedy for the first makes the others moot. */
+/** UNRESPONSIVE outweighs FAILING, which outweighs STUCK: the remedy for the first makes the others moot. */
 export const gravity: Readonly<Record<FindingLevel, number>> = {
   note: 0,
   degraded: 1,
@@ -31,6 +31,12 @@ export function conclude(record: AgentRecord, now: MonoMs, concluded: Concluded)
   const { restrainedBy, ...rest } = concluded;
   return { ...rest, since: before?.since ?? now, ...(restrainedBy === undefined ? {} : { restrainedBy }) };
 }
+
+/** A detector's answer that has a finding. */
+export const found = (record: AgentRecord, now: MonoMs, lookAgainAt: MonoMs | null, concluded: Concluded): Look => ({
+  finding: conclude(record, now, concluded),
+  lookAgainAt,
+});
 
 export function earliest(a: MonoMs | null, b: MonoMs | null): MonoMs | null {
   if (a === null) return b;

@@ -15,15 +15,15 @@ import type { Context } from "../context.ts";
 import { type Gap, lastGap } from "../doubt.ts";
 import { lastBeatHeard } from "../facts.ts";
 import type { AgentRecord, Finding } from "../record.ts";
-import { conclude, type Detector, earliest, gravity, nothing, nothingUntil, wholeSeconds } from "./look.ts";
+import { type Detector, earliest, found, gravity, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { newestWork } from "./moved-since.ts";
 
-/** How often an agent whose silence nobody can vouch for is looked at again. */
+/** How often an agent is looked at again while no other agent is heard. */
 const recheck = 1000;
 
 /**
- * Is it there? Counts missed beats: one is a note, two argue for DEGRADED, three for UNRESPONSIVE. Silence that the agent announced,
- * or that our own trouble may explain, argues for less.
+ * Is it there? Counts missed beats: one is a note, two argue for DEGRADED, three for UNRESPONSIVE. Silence that the
+ * agent announced, or that our own trouble may explain, argues for less.
  */
 export const findMissedBeats: Detector = (record, context) => {
   const { now, policy, doubt } = context;
@@ -44,23 +44,20 @@ export const findMissedBeats: Detector = (record, context) => {
     return { finding: standing, lookAgainAt };
   }
   if (missed === 0 || level === null) return nothingUntil(next);
-  return {
-    finding: conclude(record, now, {
-      kind: "missed-beats",
-      level,
-      confidence: ceiling === null ? confidences[missed] : 0.3,
-      class: "absence",
-      text: `${describeMissed(missed, policy)}${goesOn ? ", but its work goes on" : ""}`,
-      evidence: {
-        missed: policy.beatsPromised ? 1 : missed,
-        silentSeconds: wholeSeconds(silent),
-        ttlSeconds: wholeSeconds(rhythm.ttl),
-        ...(goesOn ? { goesOn: "yes" } : {}),
-      },
-      restrainedBy: ceiling?.because,
-    }),
-    lookAgainAt,
-  };
+  return found(record, now, lookAgainAt, {
+    kind: "missed-beats",
+    level,
+    confidence: ceiling === null ? confidences[missed] : 0.3,
+    class: "absence",
+    text: `${describeMissed(missed, policy)}${goesOn ? ", but its work goes on" : ""}`,
+    evidence: {
+      missed: policy.beatsPromised ? 1 : missed,
+      silentSeconds: wholeSeconds(silent),
+      ttlSeconds: wholeSeconds(rhythm.ttl),
+      ...(goesOn ? { goesOn: "yes" } : {}),
+    },
+    restrainedBy: ceiling?.because,
+  });
 };
 
 const describeMissed = (missed: number, { beatsPromised, beatInterval }: Policy): string =>
@@ -68,20 +65,20 @@ const describeMissed = (missed: number, { beatsPromised, beatInterval }: Policy)
     ? `not heard when it was due (every ${describeDuration(beatInterval)})`
     : `${missed} expected ${missed === 1 ? "beat" : "beats"} missed`;
 
-/** A held agent is there for as long as its process is, and one that tells of its steps speaks when it has something to tell. Beats are expected once one was sent. */
+/** A held agent and one that tells its steps owe beats only once they sent one; every other agent always does. */
 export const owesBeats = (record: AgentRecord): boolean =>
   (record.seen.terminal === null && record.seen.steps === null) || record.beats.accepted > 0;
 
-/** Its run is over, and nobody said when the next one is due. */
+/** The run failed, and nobody said when the next one is due. */
 export const isAfterFailure = ({ seen: { facts }, work: { activity }, life: { promise } }: AgentRecord): boolean =>
   facts.selfReported === "FAILED" && activity.kind === "IDLE" && promise === null;
 
-/** Of a held agent more is known than its own voice: one whose work is seen to go on has lost that, and not its life. `null`: nobody can see. */
+/** Until when a held agent counts as seen at work: then it lost its voice, not its life. `null`: nobody can see it. */
 const seenAtWorkUntil = (record: AgentRecord, rhythm: Rhythm): MonoMs | null =>
   record.seen.terminal === null ? null : newestWork(record) + rhythm.ttl;
 
 /**
- * What silence already argued for stands until the agent is heard, or is seen at work: our own doubts stop new verdicts, they do not make anybody
+ * A finding of silence stands until the agent is heard or seen at work: our doubt stops new verdicts, it makes nobody
  * well.
  */
 function standingFinding(record: AgentRecord, goesOn: boolean): Finding | null {
@@ -93,7 +90,7 @@ function standingFinding(record: AgentRecord, goesOn: boolean): Finding | null {
 const levels: Readonly<Record<1 | 2 | 3, FindingLevel>> = { 1: "note", 2: "degraded", 3: "unresponsive" };
 const confidences: Readonly<Record<1 | 2 | 3, number>> = { 1: 0.2, 2: 0.6, 3: 0.95 };
 
-/** The moment from which silence is held against the agent: what it announced and what we were blind for is not. */
+/** From when silence counts against the agent: not while it was announced, and not during a gap of ours. */
 export function silenceCountsFrom(record: AgentRecord, context: Context): MonoMs {
   const { policy } = context;
   const gap = gapThatMatters(record, context);
@@ -103,20 +100,23 @@ export function silenceCountsFrom(record: AgentRecord, context: Context): MonoMs
   return excuse === null ? heard : Math.max(heard, excuse);
 }
 
-/** Who is heard once a day would never be missed by a monitor that is blind for a moment every day: that matters only around the time it was due. */
+/**
+ * For an agent that beats once a day, a gap counts only around the time it is due; else daily gaps would hide its
+ * silence.
+ */
 function gapThatMatters(record: AgentRecord, { policy, doubt }: Context): Gap | null {
   const gap = lastGap(doubt);
   const due = lastBeat(record) + policy.beatInterval - policy.beatGrace;
   return gap !== null && policy.beatsPromised && gap.to < due ? null : gap;
 }
 
-/** Of a held agent other things are heard as well; its silence is that of its own voice. */
+/** A held agent is heard in other ways too, so its silence counts from its own last beat. */
 const lastBeat = (record: AgentRecord): MonoMs =>
   record.seen.terminal === null ? record.life.heardAt : (lastBeatHeard(record.beats) ?? record.life.heardAt);
 
 /**
- * An agent that was heard in the middle of a tool or a wait beats by a timer: for it, the tool explains nothing. What its terminal shows of it is
- * there to be seen, whether it beats or not.
+ * A tool or a wait explains silence, unless the agent is known to beat by a timer. What the terminal shows of it
+ * explains the silence anyway.
  */
 function explainsSilence(record: AgentRecord): boolean {
   const { activity } = record.work;
@@ -167,8 +167,8 @@ function silenceCeiling(record: AgentRecord, countsFrom: MonoMs, context: Contex
 }
 
 /**
- * In a fleet, silence counts only while somebody else is heard. Without it, the first agent to run out of patience in a dead
- * network would be judged before the others show that it is not alone. It ends by itself after one more TTL.
+ * In a fleet, silence counts only while another agent is heard. Otherwise the first agent to run out of patience in a
+ * dead network would be judged before the others show that it is not alone. It ends by itself after one more TTL.
  */
 function isUnwitnessed(countsFrom: MonoMs, { now, policy, doubt }: Context, rhythm: Rhythm): boolean {
   if (doubt.peers < 2) return false;
@@ -176,31 +176,28 @@ function isUnwitnessed(countsFrom: MonoMs, { now, policy, doubt }: Context, rhyt
   return doubt.peersHeardAt === null || doubt.peersHeardAt < countsFrom + rhythm.degradedAfter;
 }
 
-/** Another TTL; but of who promised to be heard once a day nobody waits another day to tell. */
+/** One more TTL, but not another whole day for an agent that promised one beat a day. */
 const patienceForOthers = ({ ttl }: Rhythm, { beatsPromised, beatGrace }: Policy): DurationMs =>
   beatsPromised ? beatGrace + Math.min(ttl, minutes(15)) : ttl;
 
 const cap = (level: FindingLevel, ceiling: Ceiling | null): FindingLevel =>
   ceiling !== null && gravity[ceiling.level] < gravity[level] ? ceiling.level : level;
 
-/** Its beats arrive and cannot be read. That is nothing against the agent, and of its work nobody knows: a person has to see to it. */
+/** The agent's beats arrive and cannot be read. That does not count against it, but a person has to see to it. */
 export const findUnreadBeats: Detector = (record, { now, policy }) => {
   const { startedOver, lastAt, lastSequence } = record.beats;
   const { interval } = beatRhythm(record.work.activity, policy);
   if (startedOver === null || lastAt === null) return nothing;
   if (!isNumberedAnew(record, lastBeatHeard(record.beats) ?? lastAt, interval)) return nothing;
-  // Old beats that are delivered once more come among new ones.
+  // Old beats that are delivered again come among new ones.
   const overdueAt = lastAt + interval + policy.beatGrace;
   if (now <= overdueAt) return nothingUntil(overdueAt + 1);
-  return {
-    finding: conclude(record, now, {
-      kind: "sequence-restarted",
-      level: "degraded",
-      confidence: 0.8,
-      class: "self-report",
-      text: "its beats arrive with sequence numbers that began again, so they are not read: give a new incarnation",
-      evidence: { lastSequence: lastSequence ?? 0, sequence: startedOver.sequence, unread: startedOver.count },
-    }),
-    lookAgainAt: null,
-  };
+  return found(record, now, null, {
+    kind: "sequence-restarted",
+    level: "degraded",
+    confidence: 0.8,
+    class: "self-report",
+    text: "its beats arrive with sequence numbers that began again, so they are not read: give a new incarnation",
+    evidence: { lastSequence: lastSequence ?? 0, sequence: startedOver.sequence, unread: startedOver.count },
+  });
 };

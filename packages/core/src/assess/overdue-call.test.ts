@@ -12,7 +12,7 @@ const tool = (timeoutSeconds: number | null): Sight => ({
 });
 const asked: Sight = { kind: "model-asked" };
 
-/** A stream agent of a known program that has just begun what it hangs in. */
+/** A stream agent of a known program at the start of the call that it hangs in. */
 function begins(sight: Sight, facts: Partial<ProcessFacts> = {}): HeldStory {
   const held = heldStory({ hold: { family: "claude-code", structured: true }, settings: { mode: "observe" } });
   held.processesShow(facts);

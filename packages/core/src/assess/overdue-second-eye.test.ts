@@ -2,7 +2,7 @@ import type { ProcessFacts } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { heldStory } from "../held-story.test-support.ts";
 
-/** A stream opens a tool that says it takes two minutes, and half an hour passes in which its processes look like this. */
+/** A stream opens a tool with a timeout of two minutes, then half an hour passes with these processes. */
 function toolThatTakesLong(processes: (openedAt: number) => Partial<ProcessFacts>): readonly string[] {
   const { agent, passes, shows, processesShow } = heldStory({ hold: { family: "claude-code", structured: true } });
   passes("20m");
@@ -13,7 +13,7 @@ function toolThatTakesLong(processes: (openedAt: number) => Partial<ProcessFacts
 }
 
 describe("a request that goes on while nobody can look at its sockets", () => {
-  /** Bytes trickle all the time; nobody sees them for twenty minutes, and then somebody looks again. */
+  /** Bytes trickle all the time; nobody looks for twenty minutes, then somebody looks again. */
   function looksAgain(bytes: number): readonly string[] {
     const { agent, passes, shows, processesShow } = heldStory({ hold: { family: "claude-code", structured: true } });
     passes("20m");

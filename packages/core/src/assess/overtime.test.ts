@@ -35,7 +35,7 @@ describe("an agent whose task timed out", () => {
     worksFor(held, 3);
     expect(stops(held)).toBe(1);
     expect(held.agent.told("TERMINATION_ORDERED")).toMatchObject([{ because: "task-timed-out" }]);
-    // That it works is no reason to let it be: that is what it is stopped for.
+    // Its work does not save it: that is what it is stopped for.
     expect(held.agent.did("stop-agent")[0]).not.toHaveProperty("silentAt");
     expect(held.agent.told("TERMINATION_ORDERED")[0]?.evidence).toEqual(
       expect.arrayContaining(["overdue", "unanswered-nudge"]),

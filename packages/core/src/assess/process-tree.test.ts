@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type HeldStory, heldStory } from "../held-story.test-support.ts";
 
-/** It tells what it does, then nothing new any more, and beats on. */
+/** The agent tells its progress, then nothing new, and beats on. */
 function fallsQuiet(processes: "busy" | "quiet", minutes: number): HeldStory {
   const held = heldStory({ processes, settings: { terminal: { idle_timeout_minutes: 600 } } });
   held.agent.beats({ ...says, progressIndicator: "step 1" });

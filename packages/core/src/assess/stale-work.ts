@@ -1,18 +1,17 @@
 import { type DurationMs, describeDuration, type MonoMs, type Policy } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
-import { patienceWith } from "../accept/longest-quiet.ts";
-import { whenWorked, workedSince } from "../accept/work-clock.ts";
+import { patienceWith, whenWorked, workedSince } from "../accept/work-clock.ts";
 import type { Context } from "../context.ts";
 import type { Mark } from "../facts.ts";
 import type { AgentRecord } from "../record.ts";
-import { conclude, type Detector, earliest, nothing, nothingUntil, wholeSeconds } from "./look.ts";
+import { type Detector, earliest, found, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { owesBeats } from "./missed-beats.ts";
 import { describeWork, mayBeBuilding, stateOfTree } from "./process-tree.ts";
 
-/** Something is missing, and work goes on all the same: worth a look, and no evidence against anybody. */
+/** Work goes on although something is missing: worth a look, and no evidence. */
 const goesOn = { goesOn: "yes" } as const;
 
-/** No new checkpoint. Alone it is a warning; with nothing else new either, the agent is going nowhere. */
+/** No new checkpoint. Alone it is a warning; with nothing else new either, the agent gets nowhere. */
 export const findStaleCheckpoint: Detector = (record, context) => {
   const { now, policy } = context;
   const mark = record.seen.facts.checkpoint;
@@ -24,24 +23,21 @@ export const findStaleCheckpoint: Detector = (record, context) => {
   const others = otherWork(record, now, seen, policy.staleDegraded);
   const building = mayBuild(record, context);
   const stuck = look.age >= staleStuck && !others.fresh && !building.now;
-  return {
-    finding: conclude(record, now, {
-      kind: "stale-checkpoint",
-      level: stuck ? "stuck" : "degraded",
-      confidence: stuck ? 0.9 : others.fresh ? 0.3 : 0.6,
-      class: "absence",
-      text: `no new checkpoint in ${describeDuration(look.age)} of work${others.fresh ? ", but other work goes on" : building.text}`,
-      evidence: {
-        workedSeconds: wholeSeconds(look.age),
-        staleAfterSeconds: wholeSeconds(staleStuck),
-        ...(others.fresh || building.now ? goesOn : {}),
-      },
-    }),
-    lookAgainAt: earliest(earliest(look.next, others.staleAt), building.until),
-  };
+  return found(record, now, earliest(earliest(look.next, others.staleAt), building.until), {
+    kind: "stale-checkpoint",
+    level: stuck ? "stuck" : "degraded",
+    confidence: stuck ? 0.9 : others.fresh ? 0.3 : 0.6,
+    class: "absence",
+    text: `no new checkpoint in ${describeDuration(look.age)} of work${others.fresh ? ", but other work goes on" : building.text}`,
+    evidence: {
+      workedSeconds: wholeSeconds(look.age),
+      staleAfterSeconds: wholeSeconds(staleStuck),
+      ...(others.fresh || building.now ? goesOn : {}),
+    },
+  });
 };
 
-/** No new fact of work of any kind. An indicator that never moved yet says little, so it alone never makes an agent STUCK. */
+/** No progress of any kind. An indicator that never moved says little, so it alone never makes an agent STUCK. */
 export const findNoProgress: Detector = (record, context) => {
   const { now, policy } = context;
   const mark = record.seen.facts.progress;
@@ -52,24 +48,21 @@ export const findNoProgress: Detector = (record, context) => {
   const building = mayBuild(record, context);
   const stands = record.seen.facts.progressMoves && certainlyStands(record) && !building.now;
   const stuck = look.age >= staleStuck && stands;
-  return {
-    finding: conclude(record, now, {
-      kind: "no-progress",
-      level: stuck ? "stuck" : "degraded",
-      confidence: stuck ? 0.85 : record.seen.facts.progressMoves ? 0.5 : 0.3,
-      class: "absence",
-      text: `no new fact in ${describeDuration(look.age)} of work${building.text}`,
-      evidence: {
-        workedSeconds: wholeSeconds(look.age),
-        staleAfterSeconds: wholeSeconds(staleStuck),
-        ...(building.now ? goesOn : {}),
-      },
-    }),
-    lookAgainAt: earliest(look.next, building.until),
-  };
+  return found(record, now, earliest(look.next, building.until), {
+    kind: "no-progress",
+    level: stuck ? "stuck" : "degraded",
+    confidence: stuck ? 0.85 : record.seen.facts.progressMoves ? 0.5 : 0.3,
+    class: "absence",
+    text: `no new fact in ${describeDuration(look.age)} of work${building.text}`,
+    evidence: {
+      workedSeconds: wholeSeconds(look.age),
+      staleAfterSeconds: wholeSeconds(staleStuck),
+      ...(building.now ? goesOn : {}),
+    },
+  });
 };
 
-/** No tool call. While tokens are being spent it may be thinking hard: that is a warning, not a verdict. */
+/** No tool call. While tokens are spent the agent may be thinking, which is a warning and no verdict. */
 export const findNoToolCall: Detector = (record, context) => {
   const { now, policy } = context;
   const mark = record.seen.facts.toolCall;
@@ -82,24 +75,21 @@ export const findNoToolCall: Detector = (record, context) => {
   const tokens = freshness(record, record.seen.facts.tokens, now, seen, patience);
   const building = mayBuild(record, context);
   const stuck = !others.fresh && !tokens.fresh && certainlyStands(record) && !building.now;
-  return {
-    finding: conclude(record, now, {
-      kind: "no-tool-call",
-      level: stuck ? "stuck" : "degraded",
-      confidence: stuck ? 0.8 : 0.4,
-      class: "absence",
-      text: `no tool call in ${describeDuration(look.age)} of work${tokens.fresh ? ", but tokens are being spent" : building.text}`,
-      evidence: {
-        workedSeconds: wholeSeconds(look.age),
-        allowedSeconds: wholeSeconds(patience),
-        ...(others.fresh || tokens.fresh || building.now ? goesOn : {}),
-      },
-    }),
-    lookAgainAt: earliest(earliest(others.staleAt, tokens.staleAt), building.until),
-  };
+  return found(record, now, earliest(earliest(others.staleAt, tokens.staleAt), building.until), {
+    kind: "no-tool-call",
+    level: stuck ? "stuck" : "degraded",
+    confidence: stuck ? 0.8 : 0.4,
+    class: "absence",
+    text: `no tool call in ${describeDuration(look.age)} of work${tokens.fresh ? ", but tokens are being spent" : building.text}`,
+    evidence: {
+      workedSeconds: wholeSeconds(look.age),
+      allowedSeconds: wholeSeconds(patience),
+      ...(others.fresh || tokens.fresh || building.now ? goesOn : {}),
+    },
+  });
 };
 
-/** No token spent although it says it is running. */
+/** No token spent although the agent says that it is running. */
 export const findZeroTokens: Detector = (record, context) => {
   const { now, policy } = context;
   const mark = record.seen.facts.tokens;
@@ -111,24 +101,21 @@ export const findZeroTokens: Detector = (record, context) => {
   const others = otherWork(record, now, seen, patience);
   const building = mayBuild(record, context);
   const stuck = record.seen.facts.progressMoves && !others.fresh && certainlyStands(record) && !building.now;
-  return {
-    finding: conclude(record, now, {
-      kind: "zero-tokens",
-      level: stuck ? "stuck" : "degraded",
-      confidence: stuck ? 0.8 : 0.4,
-      class: "absence",
-      text: `no token spent in ${describeDuration(look.age)} of work${building.text}`,
-      evidence: {
-        workedSeconds: wholeSeconds(look.age),
-        allowedSeconds: wholeSeconds(patience),
-        ...(others.fresh || building.now ? goesOn : {}),
-      },
-    }),
-    lookAgainAt: earliest(others.staleAt, building.until),
-  };
+  return found(record, now, earliest(others.staleAt, building.until), {
+    kind: "zero-tokens",
+    level: stuck ? "stuck" : "degraded",
+    confidence: stuck ? 0.8 : 0.4,
+    class: "absence",
+    text: `no token spent in ${describeDuration(look.age)} of work${building.text}`,
+    evidence: {
+      workedSeconds: wholeSeconds(look.age),
+      allowedSeconds: wholeSeconds(patience),
+      ...(others.fresh || building.now ? goesOn : {}),
+    },
+  });
 };
 
-/** There is work on its hook and it does not run it. */
+/** The agent has a task and is idle. */
 export const findUnstartedTask: Detector = (record, { now, policy }) => {
   const { activity } = record.work;
   const { assignedAt: taskAssignedAt } = record.task;
@@ -139,47 +126,41 @@ export const findUnstartedTask: Detector = (record, { now, policy }) => {
   if (lain < policy.taskNotStarted) return nothingUntil(ifSeen(since + policy.taskNotStarted, seen));
   const stuckAfter = 3 * policy.taskNotStarted;
   const stuck = lain >= stuckAfter;
-  return {
-    finding: conclude(record, now, {
-      kind: "task-not-started",
-      level: stuck ? "stuck" : "degraded",
-      confidence: stuck ? 0.8 : 0.6,
-      class: "absence",
-      text: `its task was assigned ${describeDuration(lain)} ago and it is idle`,
-      evidence: { assignedSeconds: wholeSeconds(lain), allowedSeconds: wholeSeconds(policy.taskNotStarted) },
-    }),
-    lookAgainAt: stuck ? null : ifSeen(since + stuckAfter, seen),
-  };
+  return found(record, now, stuck ? null : ifSeen(since + stuckAfter, seen), {
+    kind: "task-not-started",
+    level: stuck ? "stuck" : "degraded",
+    confidence: stuck ? 0.8 : 0.6,
+    class: "absence",
+    text: `its task was assigned ${describeDuration(lain)} ago and it is idle`,
+    evidence: { assignedSeconds: wholeSeconds(lain), allowedSeconds: wholeSeconds(policy.taskNotStarted) },
+  });
 };
 
 /**
- * What is known of an agent's work ends where the agent was last heard, or should have been heard next; where beats come and cannot be read, with the
- * last that was. Silence has a detector of its own; it is not lack of progress as well.
+ * Until when an agent's work is known: its next expected beat, or the last one that was read. Silence has a detector of
+ * its own and is not lack of progress as well.
  */
 export function seenUntil(record: AgentRecord, policy: Policy): MonoMs {
   if (tellsOnlySteps(record)) return Number.POSITIVE_INFINITY;
-  // Nobody looks at it any more, and it says nothing itself.
+  // No holder looks at the agent, and it sends no beats.
   if (record.seen.terminal?.holder === "lost" && !owesBeats(record)) return record.seen.terminal.seenAt;
   if (record.seen.terminal === null && record.beats.startedOver?.untimed && record.beats.lastAt !== null)
     return record.beats.lastAt;
   return record.life.heardAt + beatRhythm(record.work.activity, policy).interval + policy.beatGrace;
 }
 
-/** Such an agent is heard when it has taken a step; in between, its silence is that of whoever owns the next one. */
+/** An agent that only tells steps is silent between them while the owner of the next step is busy. */
 const tellsOnlySteps = (record: AgentRecord): boolean =>
   record.seen.steps !== null && !owesBeats(record) && record.seen.terminal === null;
 
 /**
- * An open call may be waiting for a person's permission, and after somebody's word there may be nobody left to answer: only when it is certainly the model's turn is
- * standing still a verdict.
+ * An open call may wait for a person's permission, and after a message nobody may be left to answer: only when it is
+ * surely the model's turn is a standstill a verdict.
  */
 const certainlyStands = (record: AgentRecord): boolean =>
   !tellsOnlySteps(record) || record.seen.steps?.owner === "model";
 
-/**
- * An agent whose processes are at work and that shows nothing new runs something long and does not say so. It is given as long as children may be
- * waited for.
- */
+/** An agent with busy processes and nothing new may run something long. It gets the longest wait for children. */
 function mayBuild(record: AgentRecord, { now, policy }: Context) {
   const { terminal, facts } = record.seen;
   const last = facts.progress ?? terminal?.output ?? null;
@@ -195,7 +176,7 @@ function mayBuild(record: AgentRecord, { now, policy }: Context) {
   };
 }
 
-/** Past what can be known, looking again is up to the next beat. */
+/** Beyond what is known, the next beat decides when to look again. */
 export const ifSeen = (at: MonoMs | null, seen: MonoMs): MonoMs | null => (at === null || at > seen ? null : at);
 
 interface Age {
@@ -204,7 +185,7 @@ interface Age {
   readonly next: MonoMs | null;
 }
 
-/** While the clock stands still there is no lack of progress to speak of, however much there was before. */
+/** While the work clock stands still there is no lack of progress. */
 export function ageOf(
   record: AgentRecord,
   mark: Mark,
@@ -223,7 +204,7 @@ export function ageOf(
   return { age, next };
 }
 
-/** Whether anything else of the work was new within `window`; unknown counts as not fresh, its own detector is silent then. */
+/** Whether other work was new within `window`. Unknown counts as not fresh. */
 const otherWork = (record: AgentRecord, now: MonoMs, seen: MonoMs, window: DurationMs) =>
   freshness(record, record.seen.facts.progress, now, seen, window);
 

@@ -40,7 +40,7 @@ describe("no output", () => {
     worked.prints();
     worked.agent.monitorIsBlindFor("20s");
     worked.agent.silentFor("20s");
-    // Kept for us while we were away, from before it wrote.
+    // A report from before the output, kept while the monitor was away.
     worked.report([], {}, 25_000);
     expect(worked.agent.past).toEqual([]);
     worked.prints();
@@ -178,7 +178,7 @@ describe("no output", () => {
       expect(held.agent.finding("no-output")).toMatchObject({ level: "degraded", evidence: { goesOn: "yes" } });
       expect(held.agent.finding("no-output")?.text).toContain("other work goes on");
       expect(held.agent.did("stop-agent")).toEqual([]);
-      // And when that ends too, it stands still like anybody else.
+      // When that ends too, the agent stands still like any other.
       held.passes("15m");
       expect(held.agent.state).toBe("STUCK");
     },

@@ -7,29 +7,29 @@ import {
   type Restraint,
   seconds,
 } from "@rouse/contract";
-import { patienceWith } from "../accept/longest-quiet.ts";
 import { hasOutlivedLimit } from "../accept/read-sights.ts";
+import { patienceWith } from "../accept/work-clock.ts";
 import type { Context } from "../context.ts";
 import { endedAtLimit, heldByLimit, isKilled, isStanding } from "../limit.ts";
-
 import type { AgentRecord, Finding } from "../record.ts";
 import { runsOnce } from "../restart-rule.ts";
 import { lacksMarker, type TerminalFacts } from "../terminal-facts.ts";
-import { conclude, type Detector, earliest, type Look, nothing, nothingUntil, wholeSeconds } from "./look.ts";
+import { noticeableTokens } from "./find-repetition.ts";
+import { type Detector, earliest, found, type Look, nothing, nothingUntil, wholeSeconds } from "./look.ts";
 import { describeWork, mayBeBuilding, stateOfTree, type TreeState } from "./process-tree.ts";
-
 import { ageOf, freshness, seenUntil } from "./stale-work.ts";
 
 /**
- * No output that is more than a repaint. Quiet processes make it a verdict; a tree at work makes it a warning for as long as children may be waited
- * for; processes nobody could look at never make it more than a warning (one that is worth a call), nor does one that prints nothing and tells of its work by other ways.
+ * No output beyond repaints. With quiet processes it is a verdict; with busy ones a warning, within the longest wait
+ * for children. It stays a warning where nobody could look at the processes, and for an agent that tells of its work in
+ * other ways.
  */
 export const findNoOutput: Detector = (record, { now, policy }) => {
   const { terminal } = record.seen;
   if (terminal === null || terminal.holder === "lost" || restsOnScreen(terminal)) return nothing;
   const idle = idleAllowed(record, policy);
   const patience = policy.longestWait.children;
-  // A quiet that nobody looked at is none: it lasts until its holder last looked.
+  // Quiet counts only as far as the holder has looked.
   const seen = Math.min(seenUntil(record, policy), terminal.seenAt);
   const worked = ageOf(record, terminal.output, now, seen, [idle, Math.max(idle, patience)]);
   const look = { ...worked, age: Math.max(worked.age, ruledRest(record, seen, policy)) };
@@ -40,32 +40,29 @@ export const findNoOutput: Detector = (record, { now, policy }) => {
   const stands = tree.kind === "unknown" ? stoodStill(record, terminal) : !mayBeBuilding(tree, look.age, policy);
   const restUntil = ruledRestEnds(record, policy);
   const rests = restUntil === null || now >= restUntil;
-  // Who computes for longer than children may be waited for is asked about, whatever its owner calls idle; and a stir puts the rule off, but makes nobody well.
+  // Processes that compute for longer than the longest wait for children are asked about. A stir puts off the owner's
+  // rule, but makes nobody well.
   const stuck = stands && !others.fresh && (rests || busy || stoodStill(record, terminal));
-  return {
-    finding: conclude(record, now, {
-      kind: "no-output",
-      level: stuck ? "stuck" : "degraded",
-      confidence: stuck ? (busy ? 0.5 : 0.8) : tree.kind === "unknown" && !others.fresh ? 0.5 : 0.4,
-      class: "absence",
-      text: `no new output in ${describeDuration(look.age)}${others.fresh ? ", but other work goes on" : describeTree(tree, terminal)}`,
-      evidence: {
-        workedSeconds: wholeSeconds(look.age),
-        allowedSeconds: wholeSeconds(idle),
-        busy: tree.kind === "unknown" ? "unknown" : busy ? "yes" : "no",
-        ...(others.fresh || !rests ? { goesOn: "yes" } : {}),
-      },
-    }),
-    lookAgainAt: earliest(
-      earliest(look.next, others.staleAt),
-      earliest(busy && tree.until > now ? tree.until : null, rests ? null : restUntil),
-    ),
-  };
+  const quietAt = busy && tree.until > now ? tree.until : null;
+  const lookAgainAt = earliest(earliest(look.next, others.staleAt), earliest(quietAt, rests ? null : restUntil));
+  return found(record, now, lookAgainAt, {
+    kind: "no-output",
+    level: stuck ? "stuck" : "degraded",
+    confidence: stuck ? (busy ? 0.5 : 0.8) : tree.kind === "unknown" && !others.fresh ? 0.5 : 0.4,
+    class: "absence",
+    text: `no new output in ${describeDuration(look.age)}${others.fresh ? ", but other work goes on" : describeTree(tree, terminal)}`,
+    evidence: {
+      workedSeconds: wholeSeconds(look.age),
+      allowedSeconds: wholeSeconds(idle),
+      busy: tree.kind === "unknown" ? "unknown" : busy ? "yes" : "no",
+      ...(others.fresh || !rests ? { goesOn: "yes" } : {}),
+    },
+  });
 };
 
 /**
- * That it idles, or waits for its children or its schedule by its own word, stops the clock and not its owner's rule. A question, a limit and an open tool
- * are other matters.
+ * Announced idling or waiting stops the work clock, but not the owner's idle rule. A question, a limit and an open tool
+ * do.
  */
 function ruledRest(record: AgentRecord, seen: MonoMs, policy: Policy): DurationMs {
   const { activity } = record.work;
@@ -78,7 +75,7 @@ function ruledRest(record: AgentRecord, seen: MonoMs, policy: Policy): DurationM
   return ends === null || seen < ends ? 0 : seen - ends + idleAllowed(record, policy);
 }
 
-/** What was found before a time that nobody watched, told of only now: it stands until its holder has looked at what came since. */
+/** A finding from before an unwatched time stands until the holder has looked at what came since. */
 function foundBefore(
   { health: { findings }, work }: AgentRecord,
   { seenAt, output }: TerminalFacts,
@@ -89,13 +86,13 @@ function foundBefore(
   return findings.find(({ kind, since }) => kind === "no-output" && since > output.at) ?? null;
 }
 
-/** Its owner's own rule counts as it was said; otherwise its own history makes us more patient than the policy is. */
+/** The owner's idle rule counts as given. Otherwise the agent's own history can add patience. */
 function idleAllowed(record: AgentRecord, { terminal }: Policy): DurationMs {
   const ruled = record.seen.terminal?.idleKill ?? (terminal.stopOnIdle ? terminal.idle : null);
   return ruled ?? patienceWith(record, terminal.idle);
 }
 
-/** An owner's rule speaks of any sign of work, not only of lines: its time runs from the last thing that stirred. `null`: there is no such rule. */
+/** When the owner's idle rule applies: any sign of work counts, not only lines. `null`: there is no such rule. */
 function ruledRestEnds(record: AgentRecord, { terminal: { stopOnIdle, idle } }: Policy): MonoMs | null {
   const { terminal, facts } = record.seen;
   const ruled = terminal?.idleKill ?? (stopOnIdle ? idle : null);
@@ -103,7 +100,7 @@ function ruledRestEnds(record: AgentRecord, { terminal: { stopOnIdle, idle } }: 
   return Math.max(terminal.output.at, terminal.tree?.stirredAt ?? 0, facts.progress?.at ?? 0) + ruled;
 }
 
-/** What quiet processes argued for stands while nobody can look at them, until the agent writes: our not knowing makes nobody well. */
+/** A verdict of quiet processes stands while nobody can look at them, until the agent writes. */
 const stoodStill = ({ health: { findings } }: AgentRecord, { output }: TerminalFacts): boolean =>
   findings.some(({ kind, level, since }) => kind === "no-output" && level === "stuck" && since > output.at);
 
@@ -115,10 +112,7 @@ function describeTree({ kind }: TreeState, { tree }: TerminalFacts): string {
   return kind === "busy" ? describeWork(tree) : " and its processes are quiet";
 }
 
-/** Tokens worth a word when nothing came of them. */
-const noticeableTokens = 50_000;
-
-/** Tokens are being spent and nothing new comes of it. It may be a hard problem: somebody should look, nobody should act. */
+/** Tokens are spent without progress. It may be a hard problem: somebody should look, nobody should act. */
 export const findTokenBurn: Detector = (record, { now, policy }) => {
   const { terminal, facts } = record.seen;
   if (terminal === null || facts.progress === null || facts.tokens === null) return nothing;
@@ -128,57 +122,51 @@ export const findTokenBurn: Detector = (record, { now, policy }) => {
   const burnt = (facts.tokenCount ?? 0) - (terminal.tokensAtProgress ?? facts.tokenCount ?? 0);
   const spending = freshness(record, facts.tokens, now, seen, policy.staleDegraded);
   if (burnt < noticeableTokens || !spending.fresh) return nothing;
-  return {
-    finding: conclude(record, now, {
-      kind: "token-burn",
-      level: "degraded",
-      confidence: 0.5,
-      class: "absence",
-      text: `${burnt} tokens spent in ${describeDuration(look.age)} without a new fact`,
-      evidence: { tokens: burnt, workedSeconds: wholeSeconds(look.age) },
-    }),
-    lookAgainAt: spending.staleAt,
-  };
+  return found(record, now, spending.staleAt, {
+    kind: "token-burn",
+    level: "degraded",
+    confidence: 0.5,
+    class: "absence",
+    text: `${burnt} tokens spent in ${describeDuration(look.age)} without a new fact`,
+    evidence: { tokens: burnt, workedSeconds: wholeSeconds(look.age) },
+  });
 };
 
 /** A holder looks every few seconds. */
 const seenLately: DurationMs = seconds(60);
 
 /**
- * Its turn ended and it never said that the work is done. Only with a task and nobody at its terminal: a person's session at its prompt is waiting
- * for that person.
+ * The turn ended without the completion marker. Counts only with a task and nobody at the terminal: a person's session
+ * waits for that person.
  */
 export const findCompletionTimeout: Detector = (record, { now, policy }) => {
   const { terminal } = record.seen;
   if (terminal === null || terminal.turnEndedAt === null || terminal.completedAt !== null) return nothing;
-  // At its limit it ended for that.
+  // At its limit the turn ended for that.
   if (isStanding(record.seen.limit)) return nothing;
   if (record.task.id === null || terminal.foreground || terminal.attached > 0 || terminal.holder === "lost")
     return nothing;
   if (terminal.asks !== null && terminal.asks.what !== "prompt") return nothing;
   if (record.work.activity.kind === "WAITING" && record.work.activity.for !== "input") return nothing;
-  // Who is still writing is not waiting to be stopped, whatever its prompt looked like.
+  // An agent that still writes is not to be stopped, whatever its prompt looked like.
   const since = Math.max(terminal.turnEndedAt.at, terminal.output.at);
   const due = since + policy.terminal.completion;
   if (now < due) return nothingUntil(due);
-  // A quiet that nobody looked at is none; and what its holder saw long ago is told before what it saw since.
+  // Quiet counts only where the holder looked; a late report is followed by newer ones.
   const isKnown = record.health.findings.some(({ kind }) => kind === "completion-timeout");
   if (terminal.seenAt < due || (!isKnown && terminal.seenAt < now - seenLately)) return nothing;
   const waited = now - since;
-  return {
-    finding: conclude(record, now, {
-      kind: "completion-timeout",
-      level: "stuck",
-      confidence: 0.8,
-      class: "absence",
-      text: `its turn ended and ${describeDuration(waited)} passed without the completion marker`,
-      evidence: { waitedSeconds: wholeSeconds(waited), allowedSeconds: wholeSeconds(policy.terminal.completion) },
-    }),
-    lookAgainAt: null,
-  };
+  return found(record, now, null, {
+    kind: "completion-timeout",
+    level: "stuck",
+    confidence: 0.8,
+    class: "absence",
+    text: `its turn ended and ${describeDuration(waited)} passed without the completion marker`,
+    evidence: { waitedSeconds: wholeSeconds(waited), allowedSeconds: wholeSeconds(policy.terminal.completion) },
+  });
 };
 
-/** It ran into its context limit and nothing new was written since: no hand-off, no compaction. */
+/** The agent reached its context limit and wrote nothing new since: no hand-off, no compaction. */
 export const findContextExhausted: Detector = (record, { now, policy }) => {
   const { terminal } = record.seen;
   if (terminal === null || terminal.contextLimitAt === null || terminal.holder === "lost") return nothing;
@@ -186,22 +174,19 @@ export const findContextExhausted: Detector = (record, { now, policy }) => {
   const age = now - terminal.contextLimitAt.at;
   const { completion } = policy.terminal;
   const look = ageOf(record, terminal.contextLimitAt, now, seenUntil(record, policy), [completion]);
-  // Of a program that is not known, a line that speaks of a limit may be about anything.
+  // A line about a limit, from an unknown program, may be about anything.
   const stuck = look.age >= completion && terminal.family !== "generic";
-  return {
-    finding: conclude(record, now, {
-      kind: "context-exhausted",
-      level: stuck ? "stuck" : "degraded",
-      confidence: stuck ? 0.7 : 0.5,
-      class: "explicit-error",
-      text: `it reached its context limit ${describeDuration(age)} ago`,
-      evidence: { sinceSeconds: wholeSeconds(age) },
-    }),
-    lookAgainAt: look.next,
-  };
+  return found(record, now, look.next, {
+    kind: "context-exhausted",
+    level: stuck ? "stuck" : "degraded",
+    confidence: stuck ? 0.7 : 0.5,
+    class: "explicit-error",
+    text: `it reached its context limit ${describeDuration(age)} ago`,
+    evidence: { sinceSeconds: wholeSeconds(age) },
+  });
 };
 
-/** Compacting is ordinary, up to three times in a run; doing it again with nothing new in between is going round in circles. */
+/** Compacting up to three times in a run is ordinary; again with nothing new in between it is a circle. */
 const compactsAfter = 3;
 
 export const findIdleCompactions: Detector = (record, { now }) => {
@@ -209,39 +194,33 @@ export const findIdleCompactions: Detector = (record, { now }) => {
   const compactions = terminal?.compactions ?? null;
   if (terminal === null || compactions === null || compactions.times < compactsAfter) return nothing;
   if (terminal.novel !== compactions.novel || terminal.contextLimitAt !== null) return nothing;
-  return {
-    finding: conclude(record, now, {
-      kind: "context-exhausted",
-      level: "degraded",
-      confidence: 0.6,
-      class: "absence",
-      text: `its context was compacted ${compactions.times} times with nothing new in between`,
-      evidence: { compactions: compactions.times },
-    }),
-    lookAgainAt: null,
-  };
+  return found(record, now, null, {
+    kind: "context-exhausted",
+    level: "degraded",
+    confidence: 0.6,
+    class: "absence",
+    text: `its context was compacted ${compactions.times} times with nothing new in between`,
+    evidence: { compactions: compactions.times },
+  });
 };
 
 const spinsAfter = 12;
 
-/** The same file over and over. It proves little, so it is only ever shown. */
+/** The same file over and over proves little, so it is only shown. */
 export const findSpinning: Detector = (record, { now }) => {
   const file = record.seen.terminal?.file ?? null;
   if (file === null || file.times < spinsAfter) return nothing;
-  return {
-    finding: conclude(record, now, {
-      kind: "spinning-on-file",
-      level: "note",
-      confidence: 0.3,
-      class: "absence",
-      text: `the same file ${file.times} times in a row`,
-      evidence: { times: file.times, file: file.digest },
-    }),
-    lookAgainAt: null,
-  };
+  return found(record, now, null, {
+    kind: "spinning-on-file",
+    level: "note",
+    confidence: 0.3,
+    class: "absence",
+    text: `the same file ${file.times} times in a row`,
+    evidence: { times: file.times, file: file.digest },
+  });
 };
 
-/** Shown while it lasts, so that nobody wonders about the quiet. */
+/** Shown while the wait lasts, so that nobody wonders about the quiet. */
 export const findRateLimit: Detector = (record, { now }) => {
   const { terminal, limit } = record.seen;
   const { activity } = record.work;
@@ -249,36 +228,31 @@ export const findRateLimit: Detector = (record, { now }) => {
   const waited = now - activity.since;
   const failed = isStanding(limit) || terminal.wait !== "provider" ? null : (terminal.retry ?? null);
   if (failed !== null && !isPutOff(failed)) return findRetry(record, failed, now);
-  return {
-    finding: conclude(record, now, {
-      kind: "rate-limited",
-      level: "note",
-      confidence: 0.9,
-      class: "self-report",
-      text: `its provider has put it off for ${describeDuration(waited)}`,
-      evidence: { waitedSeconds: wholeSeconds(waited), times: (limit?.attempts ?? 0) + 1 },
-    }),
-    lookAgainAt: null,
-  };
+  return found(record, now, null, {
+    kind: "rate-limited",
+    level: "note",
+    confidence: 0.9,
+    class: "self-report",
+    text: `its provider has put it off for ${describeDuration(waited)}`,
+    evidence: { waitedSeconds: wholeSeconds(waited), times: (limit?.attempts ?? 0) + 1 },
+  });
 };
 
 type Retry = NonNullable<TerminalFacts["retry"]>;
 
-/** The provider asked for it, or has too much to do. */
+/** The provider asked to wait, or is overloaded. */
 const isPutOff = ({ status }: Retry): boolean => status === 429 || status === 503 || status === 529;
 
-/** Its request came to nothing, and its program tries again in its own time: no provider has put it off. */
-const findRetry = (record: AgentRecord, retry: Retry, now: MonoMs): Look => ({
-  finding: conclude(record, now, {
+/** The request failed and the program tries again by itself: no provider has put it off. */
+const findRetry = (record: AgentRecord, retry: Retry, now: MonoMs): Look =>
+  found(record, now, null, {
     kind: "request-retried",
     level: "note",
     confidence: 0.9,
     class: "self-report",
     text: `${describeFailure(retry)}; its program tries again`,
     evidence: { attempt: retry.attempt, status: retry.status ?? "none" },
-  }),
-  lookAgainAt: null,
-});
+  });
 
 function describeFailure({ status, cause }: Retry): string {
   if (cause === "no-answer") return "its provider did not answer in time";
@@ -286,8 +260,8 @@ function describeFailure({ status, cause }: Retry): string {
   return status === null ? "a request to its provider failed" : `its provider answered with status ${status}`;
 }
 
-/** Whether others end with it shows within so long: until then nobody is told of one end alone. */
-const gatheringTime: DurationMs = seconds(5);
+/** How long the monitor waits for other agents to end as well, before it tells of one end alone. */
+export const gatheringTime: DurationMs = seconds(5);
 
 const gatheredAt = ({ health: { findings } }: AgentRecord, now: MonoMs): MonoMs =>
   (findings.find(({ kind }) => kind === "process-exited")?.since ?? now) + gatheringTime;
@@ -298,8 +272,8 @@ function restraintOfOthers(record: AgentRecord, { now, doubt }: Context): Restra
 }
 
 /**
- * The process is gone without having finished. Nothing else about it matters any more, unless it ended at its provider's limit and will be back. Whose
- * terminal it ran in has seen the end, and who runs once has had its run.
+ * The process exited without having finished. It is a note while it ended at a limit and will be back, in a person's
+ * own terminal, and for an agent that runs once.
  */
 export const findProcessExit: Detector = (record, context) => {
   const { now, policy } = context;
@@ -309,21 +283,19 @@ export const findProcessExit: Detector = (record, context) => {
   const waits = endedAtLimit(record) && (back === null || now < back || resumesByItself(policy));
   const isSeen = record.seen.terminal?.foreground === true;
   const restrainedBy = waits || isSeen ? undefined : restraintOfOthers(record, context);
-  return {
-    finding: conclude(record, now, {
-      kind: "process-exited",
-      level: waits || isSeen || runsOnce(record) ? "note" : "unresponsive",
-      confidence: exit.cause === "unseen" ? 0.9 : 1,
-      class: "process",
-      text: describeExit(exit, describeLast(record.seen.terminal, policy)),
-      evidence: { code: exit.code ?? "unknown", signal: exit.signal ?? "none", cause: exit.cause },
-      restrainedBy,
-    }),
-    lookAgainAt: restrainedBy === "gathering" ? gatheredAt(record, now) : back !== null && back > now ? back : null,
-  };
+  const backAt = back !== null && back > now ? back : null;
+  return found(record, now, restrainedBy === "gathering" ? gatheredAt(record, now) : backAt, {
+    kind: "process-exited",
+    level: waits || isSeen || runsOnce(record) ? "note" : "unresponsive",
+    confidence: exit.cause === "unseen" ? 0.9 : 1,
+    class: "process",
+    text: describeExit(exit, describeLast(record.seen.terminal, policy)),
+    evidence: { code: exit.code ?? "unknown", signal: exit.signal ?? "none", cause: exit.cause },
+    restrainedBy,
+  });
 };
 
-/** Its own policy starts it again as soon as that is due: until it is done, nothing is the matter. */
+/** The policy starts the agent again after its limit, so nothing is the matter until then. */
 const resumesByItself = ({ mode, limitResume }: Policy): boolean => mode === "act" && limitResume.afterExit === "auto";
 
 function describeExit({ code, signal, cause }: NonNullable<TerminalFacts["exit"]>, before: string): string {
@@ -332,7 +304,7 @@ function describeExit({ code, signal, cause }: NonNullable<TerminalFacts["exit"]
   return `its process ended with status ${code}${before}`;
 }
 
-/** A full context is an invalid request by the program's own word, which helps nobody. */
+/** Programs report a full context as an invalid request, which helps nobody. */
 function describeLast(terminal: TerminalFacts | null, policy: Policy): string {
   if (terminal === null) return "";
   const { failedTurn } = terminal;
@@ -345,26 +317,25 @@ function describeLast(terminal: TerminalFacts | null, policy: Policy): string {
 const isContextFull = (terminal: TerminalFacts, policy: Policy): boolean =>
   terminal.contextLimitAt !== null && terminal.family !== "generic" && !hasOutlivedLimit(terminal, policy);
 
-/** Whoever goes on with the same conversation ends in the same place. Somebody's `kill` is not the end that a full context makes. */
+/**
+ * Going on with the same conversation would fill the context again. A kill is not the end that a full context makes.
+ */
 export const isConversationFull = (terminal: TerminalFacts, policy: Policy): boolean =>
   isContextFull(terminal, policy) &&
   !(terminal.exit !== null && terminal.exit.cause === "by-itself" && isKilled(terminal.exit));
 
-/** The process lives, but nobody keeps its terminal any more, or whoever keeps it does not listen to us. */
+/** The process lives, but its holder is lost or does not obey us. */
 export const findHolderLost: Detector = (record, { now }) => {
   const { terminal } = record.seen;
   if (terminal === null || terminal.holder === "here" || terminal.exit !== null) return nothing;
-  return {
-    finding: conclude(record, now, {
-      kind: "holder-lost",
-      level: "degraded",
-      confidence: 0.9,
-      class: "process",
-      text: `its process lives, but ${lostInWords[terminal.lostBecause ?? "gone"]}`,
-      evidence: { pid: terminal.pid, because: terminal.lostBecause ?? "gone" },
-    }),
-    lookAgainAt: null,
-  };
+  return found(record, now, null, {
+    kind: "holder-lost",
+    level: "degraded",
+    confidence: 0.9,
+    class: "process",
+    text: `its process lives, but ${lostInWords[terminal.lostBecause ?? "gone"]}`,
+    evidence: { pid: terminal.pid, because: terminal.lostBecause ?? "gone" },
+  });
 };
 
 const lostInWords: Record<HolderLoss, string> = {
@@ -376,7 +347,7 @@ const lostInWords: Record<HolderLoss, string> = {
   "wrong-secret": "its holder does not know the secret in its file",
 };
 
-/** By our hands; or it was down and a person wanted no next life: their order never had to go out. */
+/** We stopped it; or it was down already and a person cancelled its next life. */
 export const wasStopped = ({ seen: { terminal }, ending: { stop } }: AgentRecord): boolean => {
   const exit = terminal?.exit ?? null;
   const isCancelled = stop?.cause === "ordered" && stop.orderedAt === null && stop.outcome?.kind === "already-over";

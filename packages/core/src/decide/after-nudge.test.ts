@@ -15,7 +15,7 @@ function looksEvery(held: HeldStory, pause: string, times: number): void {
   }
 }
 
-/** Found in a loop, and told so. */
+/** The agent is found in a loop and nudged for it. */
 function isNudged(): HeldStory {
   const held = heldStory({ hold: { structured: true, input: "stdin", family: "claude-code" } });
   looksEvery(held, "5s", 5);

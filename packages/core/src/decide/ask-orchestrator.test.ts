@@ -6,7 +6,7 @@ import { policyOf } from "../story.test-support.ts";
 import { unanswered } from "./ask-orchestrator.ts";
 import { kindsOfEvidence } from "./evidence.ts";
 
-/** Out of reach, so that somebody is asked at once. */
+/** The agent is out of reach, so somebody is asked at once. */
 const outOfReach = (given: HeldGiven = {}): HeldStory =>
   heldStory({ processes: "busy", ...given, hold: { input: "none" } });
 
@@ -21,12 +21,12 @@ function repeatsItself(held: HeldStory): void {
   for (let i = 0; i < 6; i++) calls(held, "same", "same");
 }
 
-/** One call after the other, and round again. */
+/** Several calls in turn, and round again. */
 function goesInCycles(held: HeldStory): void {
   for (let i = 0; i < 12; i++) calls(held, `${"abc"[i % 3]}`, `${"abc"[i % 3]}`);
 }
 
-/** Does something it never did, and is well. */
+/** The agent does something new and is well. */
 function goesOn(held: HeldStory): void {
   const fresh = `new at ${held.agent.now}`;
   held.agent.take({ kind: "stepped", events: [{ kind: "tool_call", tool: "edit", args_digest: fresh }] });
@@ -87,7 +87,7 @@ describe("what is announced to follow without an answer", () => {
   const stream = { structured: true, input: "stdin" } as const;
   const otherwise = ({ agent }: HeldStory) => openEscalation(agent.record)?.otherwise;
 
-  /** Reads every word it is told, and does nothing about it. */
+  /** The agent confirms every nudge and does nothing about it. */
   function ignores(held: HeldStory, minutes: number): void {
     for (let i = 0; i < minutes; i++) {
       const { nudge } = held.agent.record.ladder;
@@ -110,7 +110,7 @@ describe("what is announced to follow without an answer", () => {
     expect(asked(held)).toHaveLength(2);
     expect(kindsOf(held)).toEqual(["absence", "unanswered-nudge"]);
     expect(otherwise(held)).toEqual({ kind: "keep" });
-    // Nor where its incident was opened for something else, which is over.
+    // The same holds where the incident was opened for another cause, which is over.
     const { record, context } = held.agent;
     const { incident } = record.ladder;
     if (incident === null) return expect.fail("nothing is the matter with it");

@@ -23,7 +23,7 @@ export const causeOf = (record: AgentRecord): HealthReason =>
 export const asFinding = (reason: HealthReason): FindingKind | null =>
   findingKinds.includes(reason as FindingKind) ? (reason as FindingKind) : null;
 
-/** Asks the orchestrator; what follows without an answer depends on whether the agent may be stopped at all. */
+/** Asks the orchestrator. What follows without an answer depends on whether the agent may be stopped. */
 export function ask(record: AgentRecord, incident: Incident, reason: EscalationReason, context: Context): Rung {
   const { now, policy } = context;
   const again = askAgainAt(record, incident, policy);
@@ -31,7 +31,7 @@ export function ask(record: AgentRecord, incident: Incident, reason: EscalationR
   return { kind: "escalate", reason, otherwise: unanswered(record, incident, context) };
 }
 
-/** Whoever was asked about the same in an incident before this one is not asked at once again: it was well for a moment, and is ill again. */
+/** When the same question may be asked again, after an earlier incident for the same cause. */
 function askAgainAt(
   { ladder: { asked } }: AgentRecord,
   { cause, openedAt }: Incident,
@@ -42,7 +42,9 @@ function askAgainAt(
   return isSame ? asked.at + escalation.timeout : null;
 }
 
-/** Nobody answering is no order to stop it: that takes the gate's own evidence, and a policy that wants it. Otherwise it runs on. */
+/**
+ * Silence is no order to stop: that takes the gate's evidence and a policy that wants it. Otherwise the agent runs on.
+ */
 export function unanswered(record: AgentRecord, incident: Incident, context: Context): Escalation["otherwise"] {
   const { policy } = context;
   const give = (because: EndingReason): Escalation["otherwise"] => ({ kind: "hand-over", because });
@@ -54,7 +56,7 @@ export function unanswered(record: AgentRecord, incident: Incident, context: Con
   return mayStop && isEnough(kindsOfEvidence(record, context)) ? { kind: "stop" } : { kind: "keep" };
 }
 
-/** What it may be stopped for: the gravest thing found that the user's own words do not exclude, or what the incident was opened for. */
+/** The cause to stop for: the gravest finding that the policy allows, or the incident's own cause. */
 export function causeToStop(record: AgentRecord, { cause }: Incident, policy: Policy): StopCause | null {
   const found = record.health.findings.filter(({ level }) => gravity[level] >= gravity.stuck);
   const allowed = gravest(found.filter(({ kind }) => mayStopFor(kind, policy)));
@@ -62,12 +64,12 @@ export function causeToStop(record: AgentRecord, { cause }: Incident, policy: Po
   return found.length === 0 && mayStopFor(cause, policy) ? (asFinding(cause) ?? "no-progress") : null;
 }
 
-/** An agent is not stopped for being quiet, or for an error, where the policy says so. */
+/** The policy may exclude stops for quiet output and for repeated errors. */
 const mayStopFor = (cause: HealthReason, policy: Policy): boolean =>
   (cause !== "no-output" || policy.terminal.stopOnIdle) &&
   (cause !== "repeated-error" || policy.terminal.stopOnRepeatedError);
 
-/** Until the time to answer is up; meanwhile a SEV-1 that no person acknowledged is told once more. `null`: nobody answered. */
+/** Waits for the answer; a SEV-1 that no person acknowledged is told once more. `null`: nobody answered in time. */
 export function awaitAnswer(escalation: Escalation, { now, policy }: Context): Rung | null {
   const { until } = escalation;
   const due = overdueAt(escalation, policy);
@@ -75,18 +77,18 @@ export function awaitAnswer(escalation: Escalation, { now, policy }: Context): R
   return now < until ? wait(earliest(until, due)) : null;
 }
 
-/** Nobody acts in a freeze, whatever the time; but that no person acknowledged it is told all the same. */
+/** Nobody acts in a freeze, but a missing acknowledgement is still told. */
 export function awaitThaw(escalation: Escalation, { now, policy }: Context): Rung {
   const due = overdueAt(escalation, policy);
   return due !== null && now >= due ? { kind: "tell-overdue" } : wait(due);
 }
 
-/** When a person should have acknowledged it; `null` when nobody need, or it was told that nobody did. */
+/** When a person should have acknowledged it; `null`: not needed, or already told. */
 function overdueAt({ acknowledged, overdueTold, severeSince }: Escalation, policy: Policy): MonoMs | null {
   if (severeSince === null || acknowledged !== null || overdueTold) return null;
   return severeSince + policy.escalation.acknowledgeWithin;
 }
 
-/** Whom somebody asked about, or who asked for help, is a question until it is answered, however well the agent is. */
+/** A question that a person or the agent itself raised stays open until it is answered, however well the agent is. */
 export const isQuestion = ({ reason }: Escalation): boolean =>
   reason === "ordered" || reason === "handoff-requested" || reason === "blocker-reported";

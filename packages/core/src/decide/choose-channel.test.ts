@@ -7,7 +7,7 @@ import { chooseChannel } from "./choose-channel.ts";
 
 type Input = "stdin" | "hook" | "steer" | "terminal" | "none";
 
-/** A held agent that beats, or does not, and has shown that it reads what comes back, or has not. */
+/** A held agent that beats or not, and has shown that it reads commands or not. */
 function held(input: Input, speaks: "no" | "beats" | "reads"): AgentRecord {
   const { agent } = heldStory({ hold: { input } });
   if (speaks !== "no") agent.beats(speaks === "reads" ? { seen: ["earlier"] } : {});

@@ -2,8 +2,8 @@ import type { NudgeChannel } from "@rouse/contract";
 import type { AgentRecord } from "../record.ts";
 
 /**
- * Which way to put words to an agent, best first. Acknowledgements come first for an agent that was seen to read them, else after its own input; a
- * terminal is the last resort. A way that led nowhere last time is left for last.
+ * The channel for a message to an agent. Acknowledgements go first for an agent that was seen to read them, else after
+ * its own input; typing is the last resort. The channel that failed last time goes last.
  */
 export function chooseChannel(record: AgentRecord): NudgeChannel | null {
   const { beats } = record;

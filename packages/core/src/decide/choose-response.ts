@@ -8,24 +8,25 @@ import {
   type Policy,
 } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
+import { gravity } from "../assess/look.ts";
 import type { Context } from "../context.ts";
+import type { Doubt } from "../doubt.ts";
 import { isSettled } from "../incident.ts";
 import type { AgentRecord } from "../record.ts";
-import { endedWithOthers, isMatterOfFleet } from "./matter-of-fleet.ts";
 
-/** What to do about a change of health, and if nothing, why not. */
+/** What to do about a change of health, or why nothing. */
 export type Response =
   | {
       readonly kind: "alert";
       readonly cause: HealthReason;
       readonly severity: AlertSeverity;
-      /** It, or what was told beside it, was told not long ago: the agent goes up and down. */
+      /** This cause, or one told beside it, was told not long ago: the agent goes up and down. */
       readonly again?: true;
-      /** Causes that were told since it was last well for a while, this one included. */
+      /** Causes told since the agent was last well for a while, this one included. */
       readonly told?: readonly HealthReason[];
     }
   | { readonly kind: "resolve" }
-  /** It goes up and down: the alert stays open until it has been well for a while. */
+  /** The agent goes up and down: the alert stays open until it has been well for a while. */
   | { readonly kind: "keep-open"; readonly until: MonoMs }
   | {
       readonly kind: "nothing";
@@ -38,10 +39,10 @@ const severities: Readonly<Partial<Record<HealthState, AlertSeverity>>> = {
   STUCK: "warning",
 };
 
-/** Warning signs that somebody should hear of although nobody should act on them. */
+/** Warnings that a person should hear of although nobody should act on them. */
 const tellingSigns: ReadonlySet<HealthReason> = new Set<HealthReason>(["token-burn", "holder-lost", "run-failed"]);
 
-/** Third stage: should we act? First of all by telling somebody, once per cause, and taking it back when it is over. */
+/** Third stage: should we act? First by telling a person, once per cause, and taking it back when it is over. */
 export function chooseResponse(record: AgentRecord, context: Context): Response {
   const { now, policy, doubt } = context;
   const { state, reason } = record.health;
@@ -67,10 +68,10 @@ export function chooseResponse(record: AgentRecord, context: Context): Response 
   return { kind: "alert", cause, severity, ...(again ? { again } : {}), told: [...told, cause] };
 }
 
-/** An agent that goes up and down is told of so often for each cause, and for a warning no more once something worse was. */
+/** So often an agent that goes up and down is told of per cause; no warnings follow something worse. */
 const mostTold = 2;
 
-/** What was told of it and is not long over, each time it was: by turns, two causes go up and down as one does. */
+/** Causes that were told lately, each time they were: two causes that take turns go up and down as one does. */
 function toldLately(record: AgentRecord, now: MonoMs, policy: Policy): readonly HealthReason[] {
   const { alert, lastAlert } = record.health;
   if (alert !== null) return alert.told ?? [alert.cause];
@@ -78,11 +79,11 @@ function toldLately(record: AgentRecord, now: MonoMs, policy: Policy): readonly 
   return lastAlert.told ?? [lastAlert.cause];
 }
 
-/** What comes back within this time goes up and down. Who is silent again takes a TTL to show it. */
+/** A cause that returns within this time goes up and down. A silent agent takes a TTL to show it. */
 const soon = ({ work: { activity } }: AgentRecord, policy: Policy): DurationMs =>
   Math.max(minutes(15), policy.beatsPromised ? 0 : 2 * beatRhythm(activity, policy).ttl);
 
-/** A warning sign does not end an open alert; being well does, and so does being stopped, unless that is not the end of it. */
+/** Being well or being stopped ends an open alert, a mere warning does not. */
 function calmResponse(record: AgentRecord, { now, policy }: Context): Response {
   const { health } = record;
   const { alert } = record.health;
@@ -95,6 +96,22 @@ function calmResponse(record: AgentRecord, { now, policy }: Context): Response {
   return mayComeBack ? { kind: "keep-open", until } : { kind: "resolve" };
 }
 
-/** What a person has been called for stays as loud as it was told them. A mere question is theirs no more once its agent is ill. */
+/** An alert that called a person stays as it was told. */
 const isAPersonsMatter = ({ health: { alert }, ladder: { handedOver } }: AgentRecord): boolean =>
   alert !== null && handedOver !== null && !isSettled(handedOver);
+
+/**
+ * The agent is ill only by its silence, and fell silent together with many: people are told and asked about all at
+ * once. An earlier, lighter warning is no matter of its own.
+ */
+export function isMatterOfFleet({ health: { findings } }: AgentRecord, { silentWith }: Doubt): boolean {
+  if (silentWith === null) return false;
+  const silence = findings.find(({ kind }) => kind === "missed-beats");
+  const isIllness = silence !== undefined && gravity[silence.level] > gravity.degraded;
+  const less = isIllness ? gravity.stuck : gravity.degraded;
+  return findings.every((finding) => finding === silence || gravity[finding.level] < less);
+}
+
+/** The agent ended together with many, or may have: nobody is told of its end alone. */
+export const endedWithOthers = ({ health: { findings } }: AgentRecord): boolean =>
+  findings.some(({ kind, restrainedBy }) => kind === "process-exited" && restrainedBy !== undefined);

@@ -4,7 +4,7 @@ import { type HeldGiven, type HeldStory, heldStory } from "../held-story.test-su
 import { endings, startsFailing } from "../ladder-story.test-support.ts";
 import { newRecord } from "../record.ts";
 import { policyOf } from "../story.test-support.ts";
-import { chooseRecovery, type Revival } from "./choose-revival.ts";
+import { chooseRecovery, type Revival } from "./choose-way-back.ts";
 
 const restarts = ({ agent }: HeldStory) => agent.did("restart-agent");
 const told = ({ agent }: HeldStory, type: string) => agent.events.filter((event) => event.type === type);
@@ -156,7 +156,7 @@ describe("an agent that we stopped", () => {
   const policy = policyOf("default");
   const minute = 60_000;
 
-  /** So many attempts for the task so long ago each, asked at ten hours. */
+  /** Attempts for the task, each so long ago, asked at ten hours. */
   function after(attempts: readonly { readonly taskId: string | null; readonly ago: number }[], agentId = "worker-1") {
     const now = 600 * minute;
     const born = newRecord({ agentId, agentType: null, node: null, incarnation: 1, taskId: "t1", gapsSeen: 0 }, 0);

@@ -18,15 +18,15 @@ import {
   unanswered,
 } from "./ask-orchestrator.ts";
 import { chooseChannel } from "./choose-channel.ts";
-import { chooseWayBack, isAboutTheDead } from "./choose-way-back.ts";
+import { isMatterOfFleet } from "./choose-response.ts";
+import { chooseWayBack, isAskedWhileDown } from "./choose-way-back.ts";
 import { isEnough, isRuledByOwner, kindsOfEvidence } from "./evidence.ts";
-import { isMatterOfFleet } from "./matter-of-fleet.ts";
-import { passGate } from "./pass-gate.ts";
+import { passGate } from "./kill-gate.ts";
 import { handOver, type Rung, recovered, wait } from "./rung.ts";
 
 /**
- * Third stage: should we act, and how? One incident at a time, one rung at a time; whatever the rung changes is looked at again. Nothing here is done
- * by being decided: the next stage writes it down first.
+ * Third stage: should we act, and how? One incident and one rung at a time; after each rung it is asked again. Nothing
+ * is done by being decided: the next stage saves it first.
  */
 export function chooseRung(record: AgentRecord, context: Context): Rung {
   const { now } = context;
@@ -38,13 +38,13 @@ export function chooseRung(record: AgentRecord, context: Context): Rung {
   return ends !== null && now < ends && ownStops.has(rung.kind) ? wait(ends) : rung;
 }
 
-/** Whatever we would do of ourselves waits until a limit is over, and for who says that it is done; what somebody decided is done. */
+/** Our own steps wait for a limit and for an agent that says it is done. What somebody decided does not wait. */
 function isDecided({ ladder: { incident } }: AgentRecord): boolean {
   const stage = incident?.stage ?? null;
   return (stage?.kind === "stopping" && stage.cause === "decided") || (stage?.kind === "down" && stage.pressed);
 }
 
-/** It says that it is done, has written nothing since, and is believed by then. */
+/** When an agent that says it is done, and has written nothing since, is believed. */
 function endsBy({ seen: { terminal } }: AgentRecord): MonoMs | null {
   if (terminal === null || terminal.finishesAt === null || terminal.completedAt === null) return null;
   return terminal.output.at <= terminal.completedAt ? terminal.finishesAt : null;
@@ -71,17 +71,17 @@ function chooseNext(record: AgentRecord, context: Context): Rung {
   if (incident === null) return chooseOpening(record, context);
   if (record.life.incarnation !== incident.incarnation) return welcome(incident.stage);
   const { stage } = incident;
-  // Who was told to let go of its task and ends has not done it by that.
+  // An agent that was told to let go of its task and ends has not done that task.
   const handsOff = stage.kind === "stopping" && stage.next === "hand-off";
   if (record.work.activity.kind === "FINISHED") {
     if (!handsOff && record.seen.terminal?.exit?.cause === "person") return handOver("ended-by-person");
     return recovered(handsOff ? "handed-off" : "finished");
   }
   const question = stage.kind === "escalated" && isQuestion(stage.escalation) ? stage.escalation : null;
-  // Whoever switched to watching only has it in their own hands.
+  // In observe mode the owner has it in hand.
   if (policy.mode === "observe" && question === null) return handOver("mode");
-  // Its end is its limit's matter: no relapse, and what was asked about it before is nobody's any more.
-  const isMoot = stage.kind !== "escalated" || !isAboutTheDead(stage.escalation, record);
+  // An end at a limit is no relapse, and makes earlier questions about the agent moot.
+  const isMoot = stage.kind !== "escalated" || !isAskedWhileDown(stage.escalation, record);
   if (endedAtLimit(record) && isMoot && beforeTheEnd.has(stage.kind) && illnessOf(record, context) === null)
     return recovered("well-again");
   if (isOver(record)) {
@@ -96,7 +96,7 @@ function chooseNext(record: AgentRecord, context: Context): Rung {
     return isSpared ? turned : passGate(record, incident, stage, context);
   }
   const isWorse = turned !== null && gravityOf[turned.illness] > gravityOf[incident.illness];
-  // What was asked is waited for: only the agent's return, its end or somebody's word takes a question back, not that it became worse.
+  // A question is waited for: only the agent's return, its end or an answer takes it back, not that it became worse.
   if (stage.kind === "escalated" && (question !== null || illness !== null)) {
     const waiting = doubt.frozen ? awaitThaw(stage.escalation, context) : awaitAnswer(stage.escalation, context);
     if (waiting !== null) return waiting;
@@ -118,7 +118,7 @@ function chooseNext(record: AgentRecord, context: Context): Rung {
   }
 }
 
-/** Whether others ended with it is not known yet: the detector says when to look again. */
+/** Whether others ended with it is not known yet; the detector says when to look again. */
 const isGathering = ({ health: { findings } }: AgentRecord): boolean =>
   findings.some(({ restrainedBy }) => restrainedBy === "gathering");
 
@@ -135,7 +135,10 @@ const beforeTheEnd: ReadonlySet<Stage["kind"]> = new Set<Stage["kind"]>([
   "probation",
 ]);
 
-/** It is to be stopped for what it no longer suffers from, and nobody has begun to. What it does suffer from has a ladder of its own. */
+/**
+ * The agent no longer suffers from what it is to be stopped for, and no order is out. Its present illness has its own
+ * ladder.
+ */
 const stopsForAnother = (
   { ending: { stop } }: AgentRecord,
   incident: Incident,
@@ -153,12 +156,15 @@ function chooseOpening(record: AgentRecord, context: Context): Rung {
   if (handedOver !== null) return isBack(record, handedOver, illness) ? { kind: "take-back" } : wait();
   if (policy.mode === "observe" || !policy.enabled) return wait();
   if (illness === null) return wait(unchangedAt(record, now, policy));
-  // What its owner said in advance needs nobody's answer.
+  // The owner's rule needs nobody's answer.
   if (isMatterOfFleet(record, doubt) && stopByRule(record, policy) === null) return wait();
   return { kind: "open", illness, cause: causeOf(record) };
 }
 
-/** A matter in other hands is over when the agent is better than it was then, and a warning also when it is worse; a mere question, when it goes on with its work or falls ill. */
+/**
+ * A hand-over ends when the agent is better than then, for a warning also when it is worse. A mere question ends when
+ * the agent goes on or falls ill.
+ */
 function isBack(
   record: AgentRecord,
   { illness: was, at, asked, because }: HandedOver,
@@ -169,15 +175,15 @@ function isBack(
   if (state === "TERMINATED") return false;
   if (asked) {
     const hasAnswered = record.work.activity.kind === "FINISHED" && because !== "handed-off";
-    // Whose process is over asks nothing any more.
+    // An ended process asks nothing any more.
     const hasEnded = isOver(record) && because !== "handed-off";
     return isIllNow || hasAnswered || hasEnded || newestFact(record) > at;
   }
-  // Whoever was called for a warning was not called for what came of it: an end, for one.
+  // A person called for a warning was not called for what came of it.
   return was === "DEGRADED" ? state === "HEALTHY" || isIllNow : !isIllNow;
 }
 
-/** What an agent is ill with; a warning counts once it stood for long and nothing came of it. */
+/** What an agent is ill with; a warning counts once it has stood for long. */
 export function illnessOf(record: AgentRecord, { now, policy }: Context): Illness | null {
   const { state } = record.health;
   if (state === "UNRESPONSIVE" || state === "STUCK" || state === "FAILING") return state;
@@ -185,10 +191,10 @@ export function illnessOf(record: AgentRecord, { now, policy }: Context): Illnes
   return at !== null && at <= now ? "DEGRADED" : null;
 }
 
-/** Warnings below this are shown to whoever looks, and nobody is called for them. */
+/** Nobody is called for warnings of a lower confidence. */
 const worthACall = 0.5;
 
-/** What was worth a note before it was a warning counts from then on. */
+/** A finding that was a note before counts from when health was DEGRADED. */
 function unchangedAt(
   { health, health: { findings } }: AgentRecord,
   after: MonoMs | null,
@@ -203,13 +209,13 @@ function unchangedAt(
   return at !== null && after !== null && at <= after ? null : at;
 }
 
-/** A new life. One that we asked for after a recovery is watched; every other ends the matter. */
+/** A new life ends the incident, except after a recovery: then it is watched. */
 function welcome(stage: Stage): Rung {
   if (stage.kind !== "down") return recovered("new-life");
   return stage.by === "recovery" ? { kind: "watch-closely" } : recovered("replaced");
 }
 
-/** A relapse is a person's matter: whatever was wrong, starting over did not cure it. Its owner's rule holds for every life of it. */
+/** After a relapse a person is needed: starting over did not help. The owner's rule holds for every life. */
 function watchReplacement(record: AgentRecord, until: MonoMs, context: Context): Rung {
   const { now, policy } = context;
   const illness = illnessOf(record, context);
@@ -234,13 +240,16 @@ function chooseFirst(record: AgentRecord, incident: Incident, context: Context):
   }
 }
 
-/** Its owner said in advance what is to be done. */
+/** The owner's rule says in advance what to do. */
 function stopByRule(record: AgentRecord, policy: Policy): Rung | null {
   const ruled = record.health.findings.find((finding) => isRuledByOwner(record, finding, policy));
   return ruled === undefined || record.seen.terminal === null ? null : { kind: "stop", cause: ruled.kind };
 }
 
-/** It was told to stop and works on: to remind it of its work would contradict that. Where it has not shown that it read it, somebody is asked. */
+/**
+ * The agent was told to stop and works on, so it is not reminded of its work. If it has not shown that it read that,
+ * somebody is asked.
+ */
 function endOvertime(record: AgentRecord, incident: Incident, context: Context): Rung | null {
   if (record.health.findings.every(({ kind }) => kind !== "task-timed-out")) return null;
   if (record.seen.terminal !== null && isEnough(kindsOfEvidence(record, context)))
@@ -248,7 +257,7 @@ function endOvertime(record: AgentRecord, incident: Incident, context: Context):
   return ask(record, incident, "one-kind-of-evidence", context);
 }
 
-/** Nothing is done; but whom it would be time to stop comes to the gate, which says why it is shut. */
+/** Nothing is done in a freeze, but an agent due to be stopped comes to the gate, which tells why it is shut. */
 function chooseInFreeze(record: AgentRecord, incident: Incident, context: Context): Rung {
   const { stage } = incident;
   if (stage.kind === "escalated") return awaitThaw(stage.escalation, context);
@@ -261,7 +270,7 @@ const stop = (record: AgentRecord, incident: Incident, policy: Policy): Rung => 
   cause: causeToStop(record, incident, policy) ?? "no-progress",
 });
 
-/** What could not be given to it is no attempt, and is not tried without end either. */
+/** An undelivered nudge is no attempt, but is not tried without end either. */
 function chooseNudge(record: AgentRecord, incident: Incident, context: Context): Rung {
   const { policy } = context;
   const { nudges, undelivered, stage } = incident;
@@ -270,21 +279,20 @@ function chooseNudge(record: AgentRecord, incident: Incident, context: Context):
   if (nudges < policy.nudge.max && undelivered < policy.nudge.max)
     return { kind: "nudge", channel, attempt: nudges + 1, cause: nudgedFor(record) };
   if (stage.kind === "open" && nudges >= policy.nudge.max) return ask(record, incident, "falls-back", context);
-  // Those of an incident before this one count for how often it is nudged, not for what it did not answer now.
+  // Nudges of an earlier incident count for the number of nudges, not as unanswered now.
   const wasNudged = record.ladder.nudged.some(({ at }) => at >= incident.openedAt);
   return ask(record, incident, wasNudged ? "nudges-unanswered" : "nudges-undelivered", context);
 }
 
-/** What it goes round in, or what it did when nothing has been found since it was last told. */
+/** The finding to nudge for; the incident's cause when nothing was found since the last nudge. */
 export function nudgedFor({ health: { findings }, ladder: { incident } }: AgentRecord): FindingKind | null {
   const found = gravest(findings.filter(({ level }) => gravity[level] >= gravity.stuck));
   return found?.kind ?? (incident === null ? null : asFinding(incident.cause));
 }
 
 /**
- * The next rung needs new evidence: something was found since the window was cleared, or nothing at all was done for as long as lies between two nudges,
- * before our eyes. Who does a little, and nothing new, is asked about in the end. An owner's rule that comes to apply meanwhile does not wait for the
- * nudges that something else was worth.
+ * The next rung needs new evidence: a new finding since the nudge, or no work at all for one interval. An agent that
+ * does a little, and nothing new, is asked about in the end. An owner's rule that comes to apply does not wait.
  */
 function afterNudge(record: AgentRecord, incident: Incident, context: Context): Rung {
   const { now, policy } = context;
@@ -304,7 +312,10 @@ function afterNudge(record: AgentRecord, incident: Incident, context: Context): 
   return now < last ? wait(earliest(quietAt, last) ?? last) : ask(record, incident, "nudges-unanswered", context);
 }
 
-/** When it will have done nothing for so long since it was told; `null` while its clock stands still, and where nobody told it. */
+/**
+ * When the agent will have done nothing for `interval` since its nudge; `null` while its clock stands still, or without
+ * one.
+ */
 function quietSinceNudge(
   { work, seen: { facts, terminal }, ladder: { nudge, reached } }: AgentRecord,
   interval: DurationMs,
@@ -323,7 +334,7 @@ function afterEscalation(record: AgentRecord, incident: Incident, escalation: Es
   switch (otherwise.kind) {
     case "hand-over":
       return handOver(otherwise.because);
-    // What follows next time is said with the next question: what was announced with this one is kept.
+    // What was announced with this question is kept; the next question says what follows then.
     case "keep":
       return { kind: "ask-again", otherwise: unanswered(record, incident, context) };
     case "stop":

@@ -1,14 +1,13 @@
-import type { EndingReason } from "@rouse/contract";
+import { type DurationMs, type EndingReason, hours, type MonoMs } from "@rouse/contract";
 import type { Context } from "../context.ts";
 import type { Escalation, Incident, Stage } from "../incident.ts";
 import { isStanding, mostResumes } from "../limit.ts";
 import { type AgentRecord, isStartingAgain } from "../record.ts";
-import { runsOnce } from "../restart-rule.ts";
+import { jitterOf, recentRestarts, restartsAllowed, runsOnce } from "../restart-rule.ts";
 import { awaitAnswer, isQuestion } from "./ask-orchestrator.ts";
-import { chooseRecovery, chooseRestart } from "./choose-revival.ts";
 import { handOver, type Rung, recovered, wait } from "./rung.ts";
 
-/** Its process is over: brought back within its budget, unless somebody else's word is needed first. */
+/** The process is over: the agent is brought back within its budget, unless somebody has to decide first. */
 export function chooseWayBack(record: AgentRecord, incident: Incident, context: Context): Rung {
   const { policy } = context;
   const { stage } = incident;
@@ -19,11 +18,11 @@ export function chooseWayBack(record: AgentRecord, incident: Incident, context: 
   if (isEndedByPerson(record)) return afterOrder(record);
   if (stage.kind === "probation") return handOver("relapse");
   if (stage.kind === "stopping" && stage.next === "hand-off") return recovered("handed-off");
-  if (stage.kind === "escalated" && isAboutTheDead(stage.escalation, record))
+  if (stage.kind === "escalated" && isAskedWhileDown(stage.escalation, record))
     return awaitAnswer(stage.escalation, context) ?? handOver(endingOf(stage.escalation));
   if (stage.kind !== "down") return { kind: "go-down", by: wayBack(incident, stage) };
   if (stop?.cause === "repeated-error") return handOver("not-brought-back");
-  // It ended before a person's eyes: theirs to start again, and nothing to call them for.
+  // It ended in a person's own terminal: they saw it, and start it again themselves.
   if (terminal?.foreground === true) return recovered("ended");
   const once = stage.pressed ? null : afterOnlyRun(record);
   if (once !== null) return once;
@@ -35,14 +34,14 @@ export function chooseWayBack(record: AgentRecord, incident: Incident, context: 
   return bringBack(record, stage, context);
 }
 
-/** Its owner said that nothing is started again. What ended by itself is over by that; whom we stopped for an illness is theirs to look at. */
+/** The owner wants no restarts. An end by itself closes the incident; an agent that we stopped is handed over. */
 function afterOnlyRun(record: AgentRecord): Rung | null {
-  // Who decides that it is to be brought back has the last word.
+  // A decision to bring it back goes first.
   if (!runsOnce(record) || record.ending.stop?.cause === "decided") return null;
   return record.seen.terminal?.exit?.cause === "stopped" ? handOver("not-started-again") : recovered("ended");
 }
 
-/** It ended at its provider's limit, and its policy does not start it again by itself; or that was tried often enough. */
+/** The agent ended at its limit and its policy does not resume it by itself, or that was tried often enough. */
 function afterLimit(
   { seen: { limit } }: AgentRecord,
   incident: Incident,
@@ -71,18 +70,18 @@ function bringBack(
   return { kind: "give-up", by, attempts: revival.attempts };
 }
 
-/** By their own hand, or by an order that the holder did not refuse. */
+/** A person ended it: by their own hand, or by an order that the holder did not refuse. */
 const isEndedByPerson = ({ seen: { terminal }, ending: { stop } }: AgentRecord): boolean =>
   terminal?.exit?.cause === "person" || (stop?.cause === "ordered" && stop.outcome?.kind !== "refused");
 
-/** Who stopped it to start it again is waited for, until that has failed. */
+/** A restart that a person ordered is waited for until it has failed. */
 function afterOrder({ ending: { stop, restart } }: AgentRecord): Rung {
   if (restart?.because === "ordered") return restart.problem === null ? wait() : handOver("restart-failed");
   return stop?.thenRestart === true ? wait() : handOver("ended-by-person");
 }
 
-/** Asked when it was down already; any other question is moot once its process is over. */
-export const isAboutTheDead = (escalation: Escalation, { seen: { terminal } }: AgentRecord): boolean =>
+/** The question was asked when the agent was down already; any other is moot once the process is over. */
+export const isAskedWhileDown = (escalation: Escalation, { seen: { terminal } }: AgentRecord): boolean =>
   escalation.reason === "restarts-exhausted" ||
   escalation.reason === "recoveries-exhausted" ||
   escalation.reason === "limit-over" ||
@@ -91,19 +90,58 @@ export const isAboutTheDead = (escalation: Escalation, { seen: { terminal } }: A
 const endingOf = ({ otherwise }: Escalation) =>
   otherwise.kind === "hand-over" ? otherwise.because : ("nobody-answered" as const);
 
-/** Stopped because it was not there, or gone by itself: started again. Stopped because it got nowhere or broke things: recovered. */
+/** An agent that ended by itself or was not there is restarted; one stopped as stuck or failing is recovered. */
 const wayBack = ({ illness }: Incident, stage: Stage): "restart" | "recovery" =>
   stage.kind === "stopping" && illness !== "UNRESPONSIVE" ? "recovery" : "restart";
 
-/** Ends that the owner set, by the program's own names. */
+/** Caps that the owner set, by the programs' own names. */
 const caps: ReadonlySet<string> = new Set(["error_max_turns", "error_max_budget_usd"]);
 const accountFailures =
   /^(?:authentication_failed|oauth_org_not_allowed|billing_error|account_on_hold|verification_required)$| 40[123]$/;
 
-/** Why its next life would end as this one did: its last turn failed for what only a person can change. `null`: it need not. */
+/**
+ * Why the next life would end as this one did: only a person can change what its last turn failed for. `null`: it need
+ * not.
+ */
 function finalTurn({ seen: { terminal } }: AgentRecord): EndingReason | null {
   const failed = terminal?.failedTurn ?? null;
   if (failed === null || terminal?.exit?.cause !== "by-itself") return null;
   if (caps.has(failed)) return "at-its-cap";
   return accountFailures.test(failed) ? "refused-by-provider" : null;
+}
+
+/** Whether an agent that is down may be started now. */
+export type Revival =
+  | { readonly kind: "start"; readonly attempt: number }
+  | { readonly kind: "wait"; readonly until: MonoMs }
+  | { readonly kind: "exhausted"; readonly attempts: number };
+
+/** An agent that ended without our doing starts at once, then after the cooldown, and so often in the window. */
+function chooseRestart(record: AgentRecord, context: Context): Revival {
+  const { now, policy } = context;
+  const recent = recentRestarts(record, context);
+  if (recent.length >= restartsAllowed(record, policy)) return { kind: "exhausted", attempts: recent.length };
+  return notBefore(record.recovery.restartedAt, policy.restart.cooldown, now, recent.length + 1);
+}
+
+/** An agent that we stopped starts so often per task and per hour, with longer pauses each time. */
+export function chooseRecovery(record: AgentRecord, { now, policy }: Context): Revival {
+  const { maxPerTask, maxPerHour, backoff } = policy.recovery;
+  const ofTask = record.recovery.attempts.filter(
+    ({ taskId, at }) => taskId === record.task.id && (taskId !== null || at > now - hour),
+  );
+  const ofHour = record.recovery.attempts.filter(({ at }) => at > now - hour);
+  if (ofTask.length >= maxPerTask) return { kind: "exhausted", attempts: ofTask.length };
+  if (ofHour.length >= maxPerHour) return { kind: "exhausted", attempts: ofHour.length };
+  const wait = backoff[Math.min(ofTask.length, backoff.length) - 1] ?? 0;
+  const attempt = ofTask.length + 1;
+  const jittered = Math.round(wait * (0.9 + 0.2 * jitterOf(`${record.agentId}/${attempt}`)));
+  return notBefore(ofTask[ofTask.length - 1]?.at ?? null, jittered, now, attempt);
+}
+
+const hour: DurationMs = hours(1);
+
+function notBefore(last: MonoMs | null, rest: DurationMs, now: MonoMs, attempt: number): Revival {
+  const until = last === null ? now : last + rest;
+  return now < until ? { kind: "wait", until } : { kind: "start", attempt };
 }

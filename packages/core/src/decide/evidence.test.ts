@@ -114,7 +114,7 @@ describe("evidence", () => {
       held.passes("11m");
     };
     expect(fallsSilent(besideAnother, true)).not.toContain("owner-rule");
-    // Its program may crash over and over: each time it counts from 1, and nobody can tell that from old beats.
+    // A program that crashes over and over counts from 1 each time, and its beats look like old ones.
     const countsAnew = (held: HeldStory): void => {
       for (const sequenceNumber of [1, 2, 3]) held.agent.beats({ sequenceNumber }, { agentTime: null });
     };

@@ -3,15 +3,15 @@ import { knownToBeatThroughWork } from "../accept/accept-heartbeat.ts";
 import { repeatsNumbers } from "../accept/order-beat.ts";
 import { gravity } from "../assess/look.ts";
 import { movedSince, newestFact } from "../assess/moved-since.ts";
-import { ignoresStop } from "../assess/overtime.ts";
+import { ignoresStop } from "../assess/overdue.ts";
 import { quietAfter, stateOfTree } from "../assess/process-tree.ts";
 import type { Context } from "../context.ts";
 import type { AgentRecord, Finding } from "../record.ts";
 import { toolsBegunAt } from "../terminal-facts.ts";
 
 /**
- * What speaks against an agent, by kind. Absence is one kind, however many eyes report it: no beats, no output, no progress, processes at rest. Each
- * other kind is something positive: seen, said, decided or ruled by the owner.
+ * The evidence against an agent, by kind. Absence is one kind, however many eyes report it: no beats, no output, no
+ * progress, processes at rest. Every other kind is positive: seen, said, decided or ruled by the owner.
  */
 export function kindsOfEvidence(record: AgentRecord, context: Context): ReadonlySet<EvidenceClass> {
   const { policy } = context;
@@ -30,10 +30,10 @@ export function kindsOfEvidence(record: AgentRecord, context: Context): Readonly
   return kinds;
 }
 
-/** A stop needs absence and something positive, or two positive kinds: two kinds, since absence counts once. */
+/** A stop needs absence and something positive, or two positive kinds. */
 export const isEnough = (kinds: ReadonlySet<EvidenceClass>): boolean => kinds.size >= 2;
 
-/** What an agent is found to do, and goes on doing while it is stopped for it. */
+/** Kinds of things that an agent actively does until it is stopped. */
 const atIt: ReadonlySet<EvidenceClass> = new Set<EvidenceClass>([
   "repetition",
   "explicit-error",
@@ -41,18 +41,21 @@ const atIt: ReadonlySet<EvidenceClass> = new Set<EvidenceClass>([
   "self-report",
 ]);
 
-/** Whether everything that speaks against it is that nothing comes from it: then any sign of work speaks for it, also one that nobody has heard of yet. */
+/**
+ * All evidence is that nothing comes from the agent, so any sign of work speaks for it, also one that is still on its
+ * way.
+ */
 export const restsOnSilence = ({ health: { findings } }: AgentRecord, policy: Policy): boolean =>
   !findings.some(
     (finding) => speaksAgainst(finding, policy) && gravity[finding.level] >= gravity.stuck && isAtIt(finding),
   );
 
-/** Who works on at a task whose time is over does so until it is stopped. */
+/** An agent that works on at a lost task does so until it is stopped. */
 const isAtIt = (finding: Finding): boolean => atIt.has(finding.class) || finding.kind === "task-timed-out";
 
 /**
- * What our own doubt holds down is no evidence; whose processes are at work is quiet, not idle; whose work goes on does not stand still; who asks the
- * same again at a measured pace may be waiting for it to change. For a repeated error somebody is stopped only where its owner said so.
+ * No evidence: what our own doubt restrains, an agent whose processes or other work go on, and one that repeats a call
+ * at a measured pace and may be waiting. A repeated error counts only where the owner said so.
  */
 const speaksAgainst = ({ kind, level, restrainedBy, evidence }: Finding, policy: Policy): boolean =>
   level !== "note" &&
@@ -62,7 +65,7 @@ const speaksAgainst = ({ kind, level, restrainedBy, evidence }: Finding, policy:
   evidence["goesOn"] !== "yes" &&
   evidence["waits"] !== "yes";
 
-/** Findings that by their own definition say that nothing new came in between: of these, what was seen and what was missing are two things. */
+/** Findings that by definition say that nothing new came in between: they are absence as well. */
 const nothingNew: ReadonlySet<FindingKind> = new Set<FindingKind>([
   "identical-step",
   "identical-change",
@@ -74,11 +77,16 @@ const nothingNew: ReadonlySet<FindingKind> = new Set<FindingKind>([
   "overdue-call",
 ]);
 
-/** Quiet processes are an absence only where nothing else moves either: who prints, tells of work or takes steps waits between them. */
+/**
+ * Quiet processes are an absence only where nothing else moves: an agent that prints or takes steps waits between them.
+ */
 const isAtRest = (record: AgentRecord, { now, policy }: Context): boolean =>
   stateOfTree(record, policy).kind === "quiet" && now - newestFact(record) >= quietAfter(policy);
 
-/** What the owner of this agent said in advance: stop it when it is idle, when it repeats an error, when it works on at a task that timed out, or when a timer of its own falls silent. */
+/**
+ * The owner's rules: stop the agent when it is idle, repeats an error, works on after a timeout, or its own beat timer
+ * stops.
+ */
 export function isRuledByOwner(record: AgentRecord, { kind, level, evidence }: Finding, policy: Policy): boolean {
   switch (kind) {
     case "no-output":
@@ -97,14 +105,19 @@ export function isRuledByOwner(record: AgentRecord, { kind, level, evidence }: F
   }
 }
 
-/** It was heard in the middle of one tool or wait, in rhythm, again and again: its beats do not depend on its work. Of one whose beats are not read, nobody knows. */
+/**
+ * The agent beats in the middle of tools and waits, so a timer sends its beats. Unknown while its beats are not read.
+ */
 const beatsByTimer = (record: AgentRecord): boolean =>
   record.seen.facts.beatsThroughWork >= knownToBeatThroughWork && !repeatsNumbers(record);
 
 /** A look at processes covers the time since the look before it. */
 const betweenLooks: DurationMs = seconds(15);
 
-/** Since its last beat its processes were seen at work, and lately; nobody could look at them, or a child that began with its open tool lives: its timer may be blocked, not dead. */
+/**
+ * Its timer may be blocked, not dead: its processes worked since its last beat, nobody could look, or a child of its
+ * open tool lives.
+ */
 function livesOn(record: AgentRecord, policy: Policy): boolean {
   const { beats } = record;
   const { terminal } = record.seen;
@@ -118,7 +131,7 @@ function livesOn(record: AgentRecord, policy: Policy): boolean {
   return isBusy || hasChild;
 }
 
-/** A nudge that the agent itself has shown to have read, and did nothing about in its time. A beat that was lost since may have held its answer. */
+/** The agent has shown that it read the nudge and did nothing in its time. A lost beat may have held its answer. */
 function ignoresNudge(record: AgentRecord, { now, policy }: Context): boolean {
   const { nudge } = record.ladder;
   if (nudge === null || nudge.sent === null || nudge.state !== "seen" || !nudge.receipt) return false;

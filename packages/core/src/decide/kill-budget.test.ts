@@ -15,7 +15,7 @@ const budgets: fc.Arbitrary<KillBudget> = fc.record({
 interface Wish {
   readonly host: string;
   readonly after: number;
-  /** The monitor starts anew before it. */
+  /** The monitor restarts before it. */
   readonly resumed: boolean;
 }
 
@@ -55,7 +55,7 @@ interface Attempt {
   readonly brake: ReturnType<typeof brakeOf>;
 }
 
-/** Whoever may be stopped is stopped. */
+/** Every agent that may be stopped is stopped. */
 function live(budget: KillBudget, wanted: readonly Wish[], mayResume: boolean): readonly Attempt[] {
   let keeper = keepBudget(budget);
   let now = 1_000_000;
@@ -70,7 +70,7 @@ function live(budget: KillBudget, wanted: readonly Wish[], mayResume: boolean): 
 
 const killsOf = (attempts: readonly Attempt[]) => attempts.filter(({ brake }) => brake === null);
 
-/** Whether one more kill of this host at this moment would be more than a bucket of this size ever gives. */
+/** Whether one more kill on this host now would exceed what a bucket of this size ever gives. */
 function overflows({ hostInterval, hostBurst }: KillBudget, before: readonly Attempt[], now: number): boolean {
   return before.some(({ at }, i) => before.length - i + 1 > hostBurst + (now - at) / hostInterval);
 }

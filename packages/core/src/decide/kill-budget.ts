@@ -2,16 +2,19 @@ import type { KillBudget, MonoMs, RouseEvent } from "@rouse/contract";
 import type { Brake } from "../doubt.ts";
 import type { Machine } from "../machine.ts";
 
-/** One agent that was stopped by our own decision. */
+/** An agent that we stopped by our own decision. */
 interface Kill {
   readonly at: MonoMs;
   readonly host: string;
-  /** When its host's bucket will be full again. Without it, a host that was busy for longer than is remembered would look rested. */
+  /**
+   * When the host's bucket is full again. Without it, a host that was busy for longer than the window would look
+   * rested.
+   */
   readonly fullAt: MonoMs;
 }
 
-/** Whom we have stopped lately, and since when the brake holds. */
-export interface KillBudgetRecord {
+/** Whom we stopped lately, and since when the brake holds. */
+interface KillBudgetRecord {
   readonly kills: readonly Kill[];
   readonly brakedSince: MonoMs | null;
   readonly wakeAt: MonoMs | null;
@@ -21,7 +24,7 @@ export const noKills: KillBudgetRecord = { kills: [], brakedSince: null, wakeAt:
 
 export type KillSignal = { readonly kind: "spent"; readonly host: string } | { readonly kind: "wake" };
 
-/** Why nobody of this host may be stopped now. */
+/** Why no agent of this host may be stopped now. */
 export function brakeOf({ kills }: KillBudgetRecord, host: string, now: MonoMs, policy: KillBudget): Brake | null {
   const fleet = fleetReadyAt(kills, now, policy);
   if (fleet > now) return { because: "fleet-budget", until: fleet };
@@ -30,8 +33,8 @@ export function brakeOf({ kills }: KillBudgetRecord, host: string, now: MonoMs, 
 }
 
 /**
- * How many agents we may stop: per host one now and then with a small burst, in the whole fleet so many in a window, then the brake. True sliding
- * windows: expire first, then count. The brake is an event of its own, when it takes hold and when it lets go.
+ * How many agents we may stop: per host one now and then with a small burst, in the fleet so many in a window, then the
+ * brake. Sliding windows expire first, then count. The brake's start and end are events.
  */
 export const killBudgetMachine: Machine<
   KillBudgetRecord,
@@ -79,11 +82,11 @@ function news(
   return [{ type: "BRAKE_ENDED", payload: { lastedSeconds: Math.round((now - before) / 1000) } }];
 }
 
-/** The bucket of a host, filled one by one. */
+/** When the host's bucket is full. */
 const fullAt = (kills: readonly Kill[], host: string): MonoMs =>
   kills.findLast((kill) => kill.host === host)?.fullAt ?? Number.NEGATIVE_INFINITY;
 
-/** When there will be a token in it. */
+/** When the host's bucket has a token. */
 const hostReadyAt = (kills: readonly Kill[], host: string, now: MonoMs, policy: KillBudget): MonoMs =>
   Math.max(now, fullAt(kills, host) - (policy.hostBurst - 1) * policy.hostInterval);
 

@@ -9,14 +9,14 @@ import { refuseKill } from "./kill-gate.ts";
 const failing = { healthMetrics: { consecutiveFailures: 9 } };
 const well = { healthMetrics: { consecutiveFailures: 0 } };
 
-/** A condition of the gate: how it comes about. */
+/** A condition of the gate and how it comes about. */
 interface Condition {
   readonly because: StopRefusal;
   readonly when: string;
   readonly comes: (held: HeldStory) => void;
 }
 
-/** One that ends by itself, and how. */
+/** A condition that ends by itself, and how. */
 interface Passing extends Condition {
   readonly goes: (held: HeldStory) => void;
 }
@@ -51,12 +51,12 @@ const passing: readonly Passing[] = [
   {
     because: "monitor-in-doubt",
     when: "the monitor has just been blind",
-    // Its holder has been heard since, and has not looked at its processes yet.
+    // The holder was heard since, and has not looked at the processes yet.
     comes({ agent, report }) {
       agent.monitorIsBlindFor("5s");
       report([], { process: null });
     },
-    // By now it has.
+    // By now it has looked.
     goes: ({ passes }) => passes("10s"),
   },
   { when: "too many of its host were stopped", ...brake("host-budget", 10) },
@@ -74,7 +74,7 @@ const lasting: readonly Condition[] = [
   { because: "holder-lost", when: "its holder is gone", comes: ({ holderIsLost }) => void holderIsLost("alive") },
 ];
 
-/** Whoever is only suspected of one thing is not stopped, but asked about for as long as it lasts. */
+/** An agent with one kind of evidence is not stopped, but asked about for as long as it lasts. */
 const oneKind: Condition = {
   because: "one-kind-of-evidence",
   when: "its processes are at work",
@@ -84,13 +84,13 @@ const oneKind: Condition = {
   },
 };
 
-/** Answers the last question after the work: it is safe. */
+/** Answers the order to save the work: it is saved. */
 function workIsSaved(held: HeldStory): void {
   const key = held.agent.did("save-work").at(-1)?.key ?? "none";
   held.handsAnswer(key, { kind: "work", work: { kind: "saved", commit: "c0ffee", changed: 2 } });
 }
 
-/** The life of an agent that is about to fail, with hands that take their time to save its work. */
+/** An agent that is about to fail, with hands that take their time to save its work. */
 function aboutToFail(): HeldStory {
   const held = heldStory({ taskId: "t1", work: null });
   held.passes("5m");

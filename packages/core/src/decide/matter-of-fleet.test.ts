@@ -7,7 +7,7 @@ const ours = ["ALERT_RAISED", "INCIDENT_OPENED", "ESCALATION_TRIGGERED"];
 const said = ({ events }: { readonly events: readonly { readonly type: string }[] }) =>
   events.map(({ type }) => type).filter((type) => ours.includes(type));
 
-/** It beats, and then falls silent together with many. */
+/** The agent beats, then falls silent together with many. */
 function fallsSilentTogether() {
   const agent = story({ preset: "fleet" });
   agent.beats();
@@ -53,7 +53,7 @@ describe("an agent whose silence is part of an incident of the fleet", () => {
 describe("a decision for all that fell silent together", () => {
   const decided = { kind: "decided-for-all", decision: "terminate_and_recover", actor: "ada" } as const;
 
-  /** A held agent that has beaten, without a timer that it would be held to. */
+  /** A held agent that has beaten, but not by a timer. */
   function silentHeld(given: Parameters<typeof heldStory>[0] = {}) {
     const held = heldStory({ preset: "fleet", obedient: true, taskId: "t", ...given });
     held.prints();
@@ -209,7 +209,7 @@ describe("the end of an agent among others", () => {
     expect(alerts(alone)).not.toEqual([]);
   });
 
-  /** Its restarts are used up. */
+  /** The restarts are used up. */
   function exhausted(diedWith: string | null) {
     const one = held({ obedient: true });
     one.agent.monitorDoubts({ diedWith });

@@ -12,7 +12,7 @@ import type {
 } from "@rouse/contract";
 import type { Escalation } from "../incident.ts";
 
-/** The next step on the ladder for one agent, or why there is none now. */
+/** The next step on the ladder for one agent. */
 export type Rung =
   | { readonly kind: "open"; readonly illness: Illness; readonly cause: HealthReason }
   | { readonly kind: "turn"; readonly illness: Illness; readonly cause: HealthReason }
@@ -25,17 +25,17 @@ export type Rung =
       readonly cause: FindingKind | null;
     }
   | { readonly kind: "escalate"; readonly reason: EscalationReason; readonly otherwise: Escalation["otherwise"] }
-  /** Nobody answered: it runs on, and somebody is asked again, with more time than before. */
+  /** Nobody answered: the agent runs on, and somebody is asked again with more time. */
   | { readonly kind: "ask-again"; readonly otherwise: Escalation["otherwise"] }
   | { readonly kind: "tell-overdue" }
   | { readonly kind: "stop"; readonly cause: StopCause }
   | { readonly kind: "save-work"; readonly cause: StopCause }
   | { readonly kind: "order-stop" }
   | { readonly kind: "withdraw-stop"; readonly because: StopRefusal }
-  /** It is well again while the order is out: whoever is to carry it out is told, and their answer is waited for. */
+  /** The agent is well again while the order is out: the holder is told, and its answer is waited for. */
   | { readonly kind: "recall-stop" }
   | { readonly kind: "refuse-stop"; readonly because: StopRefusal; readonly cause: StopCause }
-  /** The gate stays shut for longer than its cause should last: somebody is to know. */
+  /** The gate stays shut for longer than its cause should last: a person is told. */
   | { readonly kind: "tell-shut"; readonly because: StopRefusal }
   | { readonly kind: "go-down"; readonly by: "restart" | "recovery" }
   | { readonly kind: "revive"; readonly by: "restart" | "recovery"; readonly attempt: number }

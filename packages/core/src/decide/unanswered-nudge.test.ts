@@ -3,7 +3,7 @@ import { heldStory } from "../held-story.test-support.ts";
 import { goesQuiet } from "../ladder-story.test-support.ts";
 import { kindsOfEvidence } from "./evidence.ts";
 
-/** It gets nowhere, is nudged by the answer to a beat, and says that it has read it. */
+/** The agent gets nowhere, is nudged with an acknowledgement, and confirms it. */
 function hasReadNudge(seenBy: "agent" | "program") {
   const { agent, passes, prints } = heldStory({
     hold: { input: "none" },
@@ -26,7 +26,7 @@ function hasReadNudge(seenBy: "agent" | "program") {
   return { agent, passes, beat, kinds };
 }
 
-/** It has read its nudge, and then beats on as before. `says`: with the next. */
+/** The agent has confirmed its nudge and beats on as before. `says`: its next beat. */
 function readsNudge(seenBy: "agent" | "program", lost: number, says: object = {}): readonly string[] {
   const { passes, beat, kinds } = hasReadNudge(seenBy);
   passes("5m");

@@ -1,21 +1,14 @@
-import {
-  type DurationMs,
-  type EscalationDecision,
-  type FleetCause,
-  fleetId,
-  type MonoMs,
-  type Policy,
-  type RouseEvent,
-  seconds,
-} from "@rouse/contract";
+import { type EscalationDecision, type FleetCause, fleetId, type MonoMs, type Policy } from "@rouse/contract";
+import { gatheringTime } from "../assess/terminal-signs.ts";
+import type { Draft } from "../facts.ts";
 import type { Escalation } from "../incident.ts";
-import { timeToAnswer } from "../intervene/escalation-life.ts";
-import type { Action } from "../signal.ts";
+import { askQuestion } from "../intervene/escalation-life.ts";
+import { type ActionOutcome, type Told, tellRaised, tellResolved } from "../signal.ts";
 import { type Scope, wholeFleet } from "./watch-fleet.ts";
 
 /**
- * How far it has come. `held`: nobody is asked yet; of silence our own path is suspected first, and those that ended are being started again. `decided`:
- * somebody has it in hand, and it waits for its members.
+ * How far the incident has come. `held`: nobody is asked yet; our own path is suspected first, or the agents are being
+ * started again. `decided`: somebody has it in hand.
  */
 export type FleetStage =
   | { readonly kind: "held" }
@@ -23,39 +16,40 @@ export type FleetStage =
   | { readonly kind: "more-time"; readonly until: MonoMs }
   | { readonly kind: "decided" };
 
-/** Many agents that fell silent, or ended, together: one matter, with one alert and one question, for as long as one of them is silent or down. */
+/**
+ * Many agents that fell silent, or ended, together: one alert and one question, until none of them is silent or down.
+ */
 export interface FleetIncident {
   readonly id: string;
   readonly because: FleetCause;
   readonly scope: Scope;
   readonly openedAt: MonoMs;
-  /** When somebody last joined it. */
+  /** When an agent last joined. */
   readonly latest: MonoMs;
-  /** How many it was about in all. */
+  /** How many agents it was about in all. */
   readonly came: number;
-  /** Who of them is silent or down still. */
+  /** Agents that are still silent or down. */
   readonly members: readonly string[];
-  /** Who of them was heard again, or is back, and since when. */
+  /** Agents that were heard again or are back, and since when. */
   readonly returned: readonly (readonly [agentId: string, since: MonoMs])[];
-  /** Some of them ended, or were removed, instead. */
+  /** Some of the agents ended or were removed instead. */
   readonly lost: boolean;
-  /** Others have joined since somebody was asked: what was asked, granted or decided was not about them. */
+  /** Agents have joined since the question: what was asked, granted or decided was not about them. */
   readonly grown: boolean;
   readonly stage: FleetStage;
-  /** Key of the alert that stands for all of them. */
+  /** Key of the alert that stands for all agents. */
   readonly alert: string | null;
 }
 
-/** What outlives the monitor. */
+/** What is saved across restarts of the monitor. */
 export interface SavedFleet {
   readonly incidents: readonly (FleetIncident | EarlierFleetIncident)[];
   /** Incidents, questions and alerts so far: their numbers make ids that are never used twice. */
   readonly counts: { readonly incidents: number; readonly questions: number; readonly alerts: number };
 }
 
-/** As an earlier version saved it, when only silence was one. */
-export interface EarlierFleetIncident
-  extends Pick<FleetIncident, "id" | "scope" | "openedAt" | "came" | "stage" | "alert"> {
+/** As an earlier version saved it, when only silence made an incident. */
+interface EarlierFleetIncident extends Pick<FleetIncident, "id" | "scope" | "openedAt" | "came" | "stage" | "alert"> {
   readonly silent: readonly string[];
   readonly heard?: readonly string[];
   readonly grown?: boolean;
@@ -71,16 +65,14 @@ export const readSaved = (saved: FleetIncident | EarlierFleetIncident): FleetInc
         ...{ grown: saved.grown ?? false, stage: saved.stage, alert: saved.alert },
       };
 
-/** What somebody decided for all of them, to be told to each. */
-export interface DecidedForAll {
+/** A decision for all agents, to be told to each. */
+interface DecidedForAll {
   readonly agents: readonly string[];
   readonly decision: Exclude<EscalationDecision, "allow_more_time">;
   readonly actor: string;
 }
 
-export interface FleetDoings {
-  readonly events: readonly RouseEvent[];
-  readonly actions: readonly Action[];
+export interface FleetDoings extends Told {
   readonly decided: DecidedForAll | null;
 }
 
@@ -92,7 +84,7 @@ export const combine = (doings: readonly FleetDoings[]): FleetDoings => ({
   decided: doings.find(({ decided }) => decided !== null)?.decided ?? null,
 });
 
-/** The question about it is nobody's any more. */
+/** Withdraws the open question. */
 export function withdraw({ stage }: Pick<FleetIncident, "stage">, because: string): FleetDoings {
   if (stage.kind !== "asked") return nothing;
   const { id: escalation } = stage.question;
@@ -115,89 +107,55 @@ export function summariseFleet(because: FleetCause, scope: Scope, members: reado
   return `${members.length} ${are} ${how}${where} since many ${together} together ${seconds} s ago: ${first}${more}`;
 }
 
-/** What of an incident changes when somebody is told of it. */
-interface Told extends Pick<FleetIncident, "id" | "because" | "scope" | "openedAt"> {
-  readonly members: Iterable<string>;
-  stage: FleetStage;
-  alert: string | null;
-}
-
-/** How somebody is told of an incident, and asked about it. `counts` numbers what is told. */
+/** Tells people of an incident and asks about it. `counts` numbers alerts and questions. */
 export function tellOfFleet(counts: { questions: number; alerts: number }, policy: () => Policy) {
-  function ask(incident: Told, askedBefore: number, now: MonoMs): FleetDoings {
+  function ask(incident: Open, askedBefore: number, now: MonoMs): FleetDoings {
     counts.questions += 1;
-    const reason = incident.because;
-    const allowed = timeToAnswer(askedBefore, policy());
-    const question: Escalation = {
-      ...{ id: `${fleetId}.${counts.questions}`, reason, severity: "SEV-2", severeSince: null, openedAt: now },
-      ...{ until: now + allowed, askedBefore, otherwise: { kind: "keep" }, delivery: "queued" },
-      ...{ acknowledged: null, overdueTold: false },
-    };
-    const { id: escalation, until, severity } = question;
-    incident.stage = { kind: "asked", question };
-    const answerWithinSeconds = Math.round(allowed / 1000);
-    const payload = { agentId: fleetId, escalation, incident: incident.id, reason, severity, answerWithinSeconds };
-    const asked: FleetDoings = {
-      ...nothing,
-      events: [{ type: "ESCALATION_TRIGGERED", payload }],
-      actions: [{ kind: "escalate", key: `${escalation}/asked`, agentId: fleetId, escalation, until }],
-    };
-    return combine([alert(incident, now), asked]);
+    const id = `${fleetId}.${counts.questions}`;
+    const how = { severity: "SEV-2", askedBefore, otherwise: { kind: "keep" } } as const;
+    const question = { id, reason: incident.because, ...how };
+    const { escalation, ...asked } = askQuestion(fleetId, incident.id, question, now, policy());
+    incident.stage = { kind: "asked", question: escalation };
+    return combine([alert(incident, now), { ...nothing, ...asked }]);
   }
 
-  /** One for all of them; asked again, it is told again. */
-  function alert(incident: Told, now: MonoMs): FleetDoings {
+  /** One alert for all agents; a repeated question renews it. */
+  function alert(incident: Open, now: MonoMs): FleetDoings {
     const before = resolve(incident);
     counts.alerts += 1;
     const key = `${fleetId}/alert/${counts.alerts}`;
     incident.alert = key;
     const { because, scope, members, openedAt } = incident;
     const summary = summariseFleet(because, scope, [...members], Math.round((now - openedAt) / 1000));
-    const severity = "critical" as const;
-    const raised: FleetDoings = {
-      ...nothing,
-      events: [{ type: "ALERT_RAISED", payload: { agentId: null, alert: key, severity, summary } }],
-      actions: [{ kind: "raise-alert", key, agentId: null, severity, summary }],
-    };
-    return combine([before, raised]);
+    return combine([before, { ...nothing, ...tellRaised(key, null, "critical", summary) }]);
   }
 
-  function resolve(incident: Told): FleetDoings {
+  function resolve(incident: Open): FleetDoings {
     const { alert } = incident;
     if (alert === null) return nothing;
     incident.alert = null;
-    return {
-      ...nothing,
-      events: [{ type: "ALERT_RESOLVED", payload: { agentId: null, alert } }],
-      actions: [{ kind: "resolve-alert", key: `${alert}/resolved`, agentId: null }],
-    };
+    return { ...nothing, ...tellResolved(alert, null) };
   }
 
   return { ask, alert, resolve };
 }
 
-/** One that is open, as it is kept at hand. */
-export interface Open extends Omit<FleetIncident, "members" | "returned"> {
+/** An open incident as it is kept in memory. */
+export interface Open extends Draft<Omit<FleetIncident, "members" | "returned">> {
   readonly members: Set<string>;
   readonly returned: Map<string, MonoMs>;
-  /** Those that a person has to see to, because nothing more is done about them by itself. */
+  /** Agents that a person has to see to, because nothing more is done about them. */
   readonly needy: Set<string>;
-  /** Those of whom somebody was told since it was last asked about. */
+  /** Agents that somebody was told of since the last question. */
   readonly named: Set<string>;
-  /** Those that joined after it was asked about: what was granted or decided was not about them. */
+  /** Agents that joined after the question: what was granted or decided was not about them. */
   readonly unasked: Set<string>;
-  /** Those that somebody is to be asked about. */
+  /** Agents that somebody is to be asked about. */
   readonly wanting: Set<string>;
-  /** Somebody is told, or asked, then: still others may follow until then. */
+  /** When somebody is told or asked: more agents may join until then. */
   tellAt: MonoMs | null;
-  /** Since this monitor began, nobody was asked about those that joined: asked anew then. */
+  /** When to ask anew about agents that joined before this monitor started. */
   askAnewAt: MonoMs | null;
-  latest: MonoMs;
-  lost: boolean;
-  grown: boolean;
-  came: number;
-  stage: FleetStage;
-  alert: string | null;
 }
 
 export const newOpen = (id: string, because: FleetCause, scope: Scope, now: MonoMs): Open => ({
@@ -207,10 +165,7 @@ export const newOpen = (id: string, because: FleetCause, scope: Scope, now: Mono
   ...{ grown: false, askAnewAt: null, stage: { kind: "held" }, alert: null },
 });
 
-/** Who dies within so long after another is told of with it. */
-export const gatheringTime: DurationMs = seconds(5);
-
-/** After a restart of the monitor. `heardBy`: when everybody had the time to be heard. */
+/** Restores an incident after a restart. `heardBy`: when every agent has had the time to be heard. */
 export function reopen(incident: FleetIncident, now: MonoMs, heardBy: MonoMs): Open {
   const { because, stage, grown, members } = incident;
   const isSilence = because === "mass-silence";
@@ -231,3 +186,66 @@ export const asSaved = ({ needy, named, unasked, wanting, tellAt, askAnewAt, ...
   grown: one.grown || askAnewAt !== null || tellAt !== null,
   ...{ members: [...one.members], returned: [...one.returned] },
 });
+
+/**
+ * What comes back to a question about the fleet: a decision, an acknowledgement, its delivery. `turnTo` sets the next
+ * stage.
+ */
+export function answerFleet(
+  incidents: Iterable<Open>,
+  turnTo: (incident: Open, stage: FleetStage) => void,
+  policy: () => Policy,
+) {
+  const findAsked = (escalation: string): { incident: Open; question: Escalation } | null => {
+    for (const incident of incidents)
+      if (incident.stage.kind === "asked" && incident.stage.question.id === escalation)
+        return { incident, question: incident.stage.question };
+    return null;
+  };
+
+  return {
+    /** One decision for all. `null`: no such question is open. */
+    decide(
+      escalation: string,
+      given: { decision: EscalationDecision; actor: string; reason: string; more: number | null },
+      now: MonoMs,
+    ): FleetDoings | null {
+      const { decision, actor, reason, more } = given;
+      const found = findAsked(escalation);
+      if (found === null) return null;
+      const { incident } = found;
+      const over = withdraw(incident, `decided: ${decision}`);
+      const until = now + (more ?? policy().escalation.timeout);
+      turnTo(incident, decision === "allow_more_time" ? { kind: "more-time", until } : { kind: "decided" });
+      const payload = { agentId: fleetId, escalation, decision, actor, reason };
+      return {
+        events: [{ type: "ESCALATION_DECIDED", payload }],
+        actions: over.actions,
+        decided: decision === "allow_more_time" ? null : { agents: [...incident.members], decision, actor },
+      };
+    },
+    /** A person acknowledges it. `null`: no such question is open. */
+    acknowledge(escalation: string, actor: string, now: MonoMs): FleetDoings | null {
+      const found = findAsked(escalation);
+      if (found === null) return null;
+      const { incident, question } = found;
+      if (question.acknowledged !== null) return nothing;
+      turnTo(incident, { kind: "asked", question: { ...question, acknowledged: { actor, at: now } } });
+      const payload = { agentId: fleetId, escalation, actor };
+      return { ...nothing, events: [{ type: "ESCALATION_ACKNOWLEDGED", payload }] };
+    },
+    /** The delivery of the question. A failure needs no alert of its own: there is one. */
+    handsSaid(key: string, outcome: ActionOutcome): FleetDoings {
+      const found = key.endsWith("/asked") ? findAsked(key.slice(0, -"/asked".length)) : null;
+      if (found === null || found.question.delivery !== "queued") return nothing;
+      const { incident, question } = found;
+      const failed = outcome !== "delivered" && outcome.kind === "undelivered" ? outcome.problem : null;
+      if (outcome !== "delivered" && failed === null) return nothing;
+      const delivery = failed === null ? "delivered" : "failed";
+      turnTo(incident, { kind: "asked", question: { ...question, delivery } });
+      if (failed === null) return nothing;
+      const payload = { agentId: fleetId, escalation: question.id, problem: failed };
+      return { ...nothing, events: [{ type: "ESCALATION_UNDELIVERED", payload }] };
+    },
+  };
+}

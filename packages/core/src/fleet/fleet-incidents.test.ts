@@ -11,7 +11,7 @@ const selfCheck = selfCheckFrom(settingsOf("fleet"));
 const dawn = 1_000_000;
 const node = "node a";
 
-/** What was done about many, on virtual time. */
+/** Fleet incidents on virtual time. */
 function fleet(saved: SavedFleet | null = null, at = dawn) {
   const incidents = keepFleetIncidents(
     saved,
@@ -100,11 +100,11 @@ describe("many that fall silent together", () => {
     world.holdEnds();
     expect(["w1", "w2", "w9"].map(world.incidents.silentWith)).toEqual(Array(3).fill(`${fleetId}/1`));
     expect(world.incidents.open()).toMatchObject([{ came: 4, stage: { kind: "asked" } }]);
-    // Whoever was told of fewer is told of all of them, and asked about all of them.
+    // Whoever was told of fewer agents is told of all, and asked about all.
     expect(world.did("withdraw-escalation")).toMatchObject([{ escalation: `${fleetId}.1` }]);
     expect(world.did("escalate")).toMatchObject([{}, { escalation: `${fleetId}.2` }]);
     expect(world.did("raise-alert")).toMatchObject([{}, { summary: expect.stringMatching(/^4 agents are silent/) }]);
-    // From here on whoever falls silent does so alone.
+    // From here on an agent falls silent alone.
     world.isSilent("w10");
     expect(world.incidents.silentWith("w10")).toBeNull();
   });
@@ -365,7 +365,7 @@ describe("an incident whose members end", () => {
 });
 
 describe("many that die together", () => {
-  /** Ten that live, and so many of them die at once. */
+  /** Ten agents live, and so many of them die at once. */
   function dies(count: number, world = fleet()) {
     for (let i = 1; i <= 10; i++) world.is(`w${i}`, "there");
     for (let i = 1; i <= count; i++) world.is(`w${i}`, "died");
@@ -439,7 +439,7 @@ describe("many that die together", () => {
     world.is("w2", "died", { needy: true });
     world.passes(seconds(5));
     expect(world.did("escalate")).toHaveLength(1);
-    // Brought back, and down for good once more: that is a new question.
+    // The agent was brought back and is down for good once more: that is a new question.
     world.is("w1", "died", { needy: true });
     world.passes(seconds(5));
     expect(world.did("escalate")).toHaveLength(2);
@@ -553,7 +553,7 @@ describe("many that die together", () => {
     first(world);
     world.is("w4", "died");
     world.is("w5", "died", { needy: true });
-    // What was asked was about this one.
+    // The question was about this agent.
     world.is("w2", "died", { needy: true });
     expect(world.did("escalate")).toHaveLength(1);
     world.passes(seconds(5));
@@ -790,7 +790,7 @@ describe("a monitor that was away", () => {
     const before = asked();
     before.fallSilent(wholeFleet, "w4");
     const again = fleet(before.incidents.save(), before.now + seconds(9));
-    // It may go away once more before that.
+    // The agent may go away once more before that.
     const world = fleet(JSON.parse(JSON.stringify(again.incidents.save())) as SavedFleet, again.now + seconds(1));
     world.passes(seconds(29));
     expect(world.did("escalate")).toEqual([]);

@@ -7,13 +7,14 @@ import {
   type SelfCheckPolicy,
 } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
+import { gatheringTime } from "../assess/terminal-signs.ts";
 import {
+  answerFleet,
   asSaved,
   combine,
   type FleetDoings,
   type FleetIncident,
   type FleetStage,
-  gatheringTime,
   newOpen,
   nothing,
   type Open,
@@ -23,11 +24,10 @@ import {
   tellOfFleet,
   withdraw,
 } from "./fleet-incident.ts";
-import { answerFleet } from "./fleet-questions.ts";
 import { type Presence, watchDeaths } from "./watch-deaths.ts";
 import { nodeScope, type Scope, scopesOf, wholeFleet } from "./watch-fleet.ts";
 
-/** How one agent stands after its turn. `needy`: its end is a person's matter, and nobody was asked about it alone. */
+/** How one agent stands after its turn. `needy`: its end needs a person, and nobody was asked about it alone. */
 export interface StandsSo {
   readonly agentId: string;
   readonly node: string | null;
@@ -35,12 +35,13 @@ export interface StandsSo {
   readonly needy: boolean;
 }
 
-/** Names that are told of so many; the rest is counted. */
+/** So many agents are named in an event; the rest is counted. */
 const mostNamed = 100;
 
 /**
- * The incidents of the fleet. Their members have no alert and no question of their own for their silence, or their end. Of each kind an agent is a member
- * of one at most; one of the whole fleet takes in those of its nodes. It keeps state but reads no clock.
+ * The fleet's incidents. Their members have no alert and no question of their own for their silence or end. An agent is
+ * a member of at most one of each kind; an incident of the whole fleet takes in those of its nodes. Keeps state, reads
+ * no clock.
  */
 export function keepFleetIncidents(
   saved: SavedFleet | null,
@@ -53,10 +54,10 @@ export function keepFleetIncidents(
     "mass-silence": new Map(),
     "mass-failure": new Map(),
   };
-  /** Where nobody is judged for silence at the moment: whoever falls silent there falls silent with the others. */
+  /** Scopes in which silence is not judged at the moment: an agent that falls silent there joins the others. */
   const holding = new Set<Scope>();
   const deaths = watchDeaths(selfCheck);
-  /** Grows with everything that is to be saved. */
+  /** Grows with every change that is to be saved. */
   let changes = 0;
   const counts = { ...(saved?.counts ?? { incidents: 0, questions: 0, alerts: 0 }) };
   const { alert, resolve, ask: question } = tellOfFleet(counts, policy);
@@ -64,7 +65,7 @@ export function keepFleetIncidents(
 
   function recall(incident: FleetIncident): void {
     const { because } = incident;
-    // Nobody knows any more how far the doubt in our own path had come: everybody gets a TTL to be heard.
+    // A restart forgets how far the doubt in our path had come, so every agent gets a TTL to be heard.
     const open = reopen(incident, now, now + timeToBeHeard(policy()));
     incidents.add(open);
     for (const agentId of open.members) memberOf[because].set(agentId, open);
@@ -74,7 +75,7 @@ export function keepFleetIncidents(
   const find = (because: FleetCause, scope: Scope): Open | undefined =>
     [...incidents].find((incident) => incident.because === because && incident.scope === scope);
 
-  /** The one that whoever is on this node belongs to. */
+  /** The incident that covers this node. */
   function findNear(because: FleetCause, node: string | null): Open | undefined {
     for (const scope of scopesOf(node)) {
       const incident = find(because, scope);
@@ -116,7 +117,7 @@ export function keepFleetIncidents(
     incident.tellAt ??= now + gatheringTime;
   }
 
-  /** Opened, or grown by them. One of the whole fleet takes in those of single nodes. */
+  /** Opens an incident or lets the agents join one. One of the whole fleet takes in those of its nodes. */
   function gather(because: FleetCause, scope: Scope, agents: readonly string[], of: number, now: MonoMs): FleetDoings {
     const known = find(because, wholeFleet) ?? find(because, scope);
     if (known !== undefined) {
@@ -135,13 +136,13 @@ export function keepFleetIncidents(
     return combine([...taken, { ...nothing, events: [{ type: "FLEET_INCIDENT_OPENED", payload }] }]);
   }
 
-  /** Those of single nodes are part of it from here on. */
+  /** Takes in the incidents of single nodes. */
   function takeInOthers(whole: Open, now: MonoMs): FleetDoings[] {
     return [...incidents].flatMap((incident) => {
       if (incident === whole || incident.because !== whole.because) return [];
       for (const agentId of incident.members) memberOf[incident.because].delete(agentId);
       join(whole, incident.members, now);
-      // Nobody else asks about those that were asked about there.
+      // Nobody else asks about the agents that were asked about there.
       for (const agentId of whole.because === "mass-failure" ? incident.needy : []) {
         whole.needy.add(agentId);
         whole.wanting.add(agentId);
@@ -150,13 +151,13 @@ export function keepFleetIncidents(
     });
   }
 
-  /** Many fell silent at once, and nobody is judged for it yet. */
+  /** Many agents fell silent at once, and none is judged for it yet. */
   function holdBegan(scope: Scope, agents: readonly string[], of: number, now: MonoMs): FleetDoings {
     holding.add(scope);
     return gather("mass-silence", scope, agents, of, now);
   }
 
-  /** Our own path works, and there was time to be heard: who is silent still is somebody's matter. */
+  /** Our path works and there was time to be heard: a person is asked about the agents that are still silent. */
   function holdEnded(scope: Scope, now: MonoMs): FleetDoings {
     holding.delete(scope);
     const incident = find("mass-silence", scope) ?? find("mass-silence", wholeFleet);
@@ -172,7 +173,7 @@ export function keepFleetIncidents(
     return combine([isDeath, noteSilence(agentId, node, presence, now), noteFailure(agentId, presence, needy, now)]);
   }
 
-  /** Who falls silent while nobody is judged yet belongs to the others. */
+  /** An agent that falls silent during a hold joins the others. */
   function noteSilence(agentId: string, node: string | null, presence: Presence, now: MonoMs): FleetDoings {
     const incident = memberOf["mass-silence"].get(agentId);
     if (presence !== "silent")
@@ -182,7 +183,7 @@ export function keepFleetIncidents(
     return nothing;
   }
 
-  /** Whoever dies soon after the others died with them; who came back and dies again has not been back. */
+  /** An agent that dies soon after the others died with them, also when it came back in between. */
   function noteDeath(
     agentId: string,
     node: string | null,
@@ -202,18 +203,21 @@ export function keepFleetIncidents(
     if (one === undefined) return opened;
     for (const other of first.agents) if (!deaths.isDown(other)) comeBack(one, other, now);
     changes += 1;
-    // Who dies in the next seconds is told of with them, once.
+    // Agents that die in the next seconds are told of with these, once.
     return one.stage.kind === "held" ? opened : combine([opened, askAnew(one, now)]);
   }
 
-  /** Back is who has lived for as long as they died within. Who is a person's matter is asked about, with all the others. */
+  /**
+   * An agent is back after it has lived as long as the window is. One that needs a person is asked about with the
+   * others.
+   */
   function noteFailure(agentId: string, presence: Presence, needy: boolean, now: MonoMs): FleetDoings {
     const incident = memberOf["mass-failure"].get(agentId);
     if (incident === undefined) return nothing;
     if (presence === "gone") return leave(incident, agentId, false, now);
     if (presence === "died") join(incident, [agentId], now);
     else comeBack(incident, agentId, now);
-    if (!needy || presence !== "died") needNobody(incident, agentId);
+    if (!needy || presence !== "died") clearNeed(incident, agentId);
     else if (!incident.needy.has(agentId)) {
       incident.needy.add(agentId);
       const isOpen = incident.stage.kind === "asked" || incident.stage.kind === "more-time";
@@ -225,7 +229,7 @@ export function keepFleetIncidents(
     return nothing;
   }
 
-  function needNobody(incident: Open, agentId: string): void {
+  function clearNeed(incident: Open, agentId: string): void {
     incident.needy.delete(agentId);
     incident.wanting.delete(agentId);
   }
@@ -236,7 +240,7 @@ export function keepFleetIncidents(
     incident.returned.set(agentId, now);
   }
 
-  /** While the doubt lasts others may still fall silent for the same cause. */
+  /** During a hold more agents may fall silent for the same cause. */
   const mayGrow = ({ scope }: Open): boolean =>
     scope === wholeFleet ? holding.size > 0 : holding.has(scope) || holding.has(wholeFleet);
 
@@ -249,7 +253,7 @@ export function keepFleetIncidents(
     changes += 1;
     memberOf[incident.because].delete(agentId);
     incident.members.delete(agentId);
-    needNobody(incident, agentId);
+    clearNeed(incident, agentId);
     if (isWell) incident.returned.set(agentId, now);
     else {
       incident.returned.delete(agentId);
@@ -258,7 +262,7 @@ export function keepFleetIncidents(
     return settle(incident, now);
   }
 
-  /** Over when nobody of them is silent, or down, and none may follow. */
+  /** An incident is over when no agent of it is silent or down and none may join. */
   function settle(incident: Open, now: MonoMs): FleetDoings {
     const { because, members, returned, lost } = incident;
     if (members.size > 0) return nothing;
@@ -267,7 +271,7 @@ export function keepFleetIncidents(
     return returned.size === 0 ? close(incident, lost ? "none-left" : "all-back", now) : nothing;
   }
 
-  /** Who is back is none of them any more: if it dies later, that is its own matter. */
+  /** An agent that is back leaves the incident; a later death is its own matter. */
   function release(incident: Open, now: MonoMs): void {
     if (incident.because !== "mass-failure") return;
     for (const [agentId, since] of incident.returned) {
@@ -278,20 +282,20 @@ export function keepFleetIncidents(
     }
   }
 
-  /** Nobody answered: asked again, less and less often. Time that was allowed is used up: asked anew. */
+  /** An unanswered question is asked again, less and less often. After granted time it is asked anew. */
   function due(now: MonoMs): FleetDoings {
     if (incidents.size === 0) return nothing;
     return combine(
       [...incidents].map((incident) => {
         release(incident, now);
-        if (incident.members.size > 0) return press(incident, now);
+        if (incident.members.size > 0) return followUp(incident, now);
         incident.tellAt = null;
         return settle(incident, now);
       }),
     );
   }
 
-  function press(incident: Open, now: MonoMs): FleetDoings {
+  function followUp(incident: Open, now: MonoMs): FleetDoings {
     const { stage, askAnewAt, tellAt } = incident;
     if (tellAt !== null && now >= tellAt) return tellOfMore(incident, now);
     if (stage.kind === "more-time" && now >= stage.until) return ask(incident, 0, now);
@@ -309,7 +313,7 @@ export function keepFleetIncidents(
     ]);
   }
 
-  /** Of those that joined somebody is told; and asked, when one is a person's matter that nobody was asked about. */
+  /** Tells of the agents that joined, or asks about them when one needs a person. */
   const tellOfMore = (incident: Open, now: MonoMs): FleetDoings =>
     incident.wanting.size > 0 ? askAnew(incident, now) : tell(incident, now);
 
@@ -330,7 +334,7 @@ export function keepFleetIncidents(
     return question(incident, askedBefore, now);
   }
 
-  /** What was asked before was not about all of them. */
+  /** The question before was not about all of them. */
   const askAnew = (incident: Open, now: MonoMs): FleetDoings =>
     combine([withdraw(incident, "others joined; asked about all of them"), ask(incident, 0, now)]);
 
@@ -353,18 +357,18 @@ export function keepFleetIncidents(
     holdBegan,
     holdEnded,
     note,
-    /** Before anything is heard of it, it is known how it stood. */
+    /** Notes how an agent stood before anything is heard of it. */
     introduce: ({ agentId, node, presence }: StandsSo, now: MonoMs): void => {
       deaths.note(agentId, node, presence, now);
     },
     due,
     ...answerFleet(incidents, turnTo, policy),
-    /** Of which incident its silence is part. */
+    /** The incident that the agent's silence is part of. */
     silentWith: (agentId: string): string | null => memberOf["mass-silence"].get(agentId)?.id ?? null,
-    /** Of which incident its end is part. */
+    /** The incident that the agent's end is part of. */
     diedWith: (agentId: string): string | null => memberOf["mass-failure"].get(agentId)?.id ?? null,
     mayDieWithOthers: deaths.mayBeMany,
-    /** It is not there any more. */
+    /** The agent was removed. */
     forget(agentId: string, now: MonoMs): FleetDoings {
       deaths.forget(agentId);
       return combine(
@@ -373,7 +377,7 @@ export function keepFleetIncidents(
         ),
       );
     },
-    /** Different from before when there is something to save. */
+    /** Differs from before when there is something to save. */
     changes: (): number => changes,
     open: listOpen,
     save: (): SavedFleet => ({ incidents: listOpen(), counts: { ...counts } }),
@@ -382,6 +386,6 @@ export function keepFleetIncidents(
 
 export type FleetIncidents = ReturnType<typeof keepFleetIncidents>;
 
-/** As long as whoever beats most rarely may take. */
+/** The longest that an agent may take to beat. */
 const timeToBeHeard = (policy: Policy): DurationMs =>
   beatRhythm({ kind: "IDLE", since: 0 }, policy).ttl + policy.amnestyMargin;

@@ -7,7 +7,7 @@ import { type Presence, presenceOf, watchDeaths } from "./watch-deaths.ts";
 const policy = selfCheckFrom(settingsOf("fleet"));
 const { massSilenceWindow: window } = policy;
 
-/** Agents that are there, and then this and that happens to them. */
+/** Agents that live, and what happens to them. */
 function watch({ there = 0, node = null }: { there?: number; node?: string | null } = {}) {
   const deaths = watchDeaths(() => policy);
   let now = 1000;
@@ -89,13 +89,13 @@ describe("who died lately", () => {
     is("w1", "died");
     is("w2", "died");
     expect(is("w3", "died").many).toEqual([]);
-    // Two come back, one is done: ten are there, with the one that is down.
+    // Two come back, one is done: ten count, with the one that is down.
     is("w1", "there");
     is("w2", "gone");
     passes(window + 1);
     is("w1", "died");
     is("w4", "died");
-    // w3 has been down for longer: it is none of those that are there.
+    // w3 has been down for longer than the window, so it does not count.
     expect(is("w5", "died").many).toMatchObject([{ agents: ["w1", "w4", "w5"], of: 9 }]);
   });
 
@@ -107,7 +107,7 @@ describe("who died lately", () => {
     is("w1", "there");
     is("w1", "died");
     passes(2);
-    // Of the first death nobody speaks any more, and what is older is looked for no further than that.
+    // The first death has aged out, and the search stops at the first that has not.
     expect(is("w3", "died").many).toMatchObject([{ agents: ["w2", "w1", "w3"], of: 4 }]);
   });
 

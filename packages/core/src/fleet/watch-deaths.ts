@@ -3,7 +3,7 @@ import { endedAtLimit } from "../limit.ts";
 import type { AgentRecord } from "../record.ts";
 import { type Scope, scopesOf, wholeFleet } from "./watch-fleet.ts";
 
-/** How an agent stands among the others. `died`: its process ended by itself and was not done; `gone`: it is done, or was ended. */
+/** How an agent stands. `died`: its process ended by itself and was not done; `gone`: it is done, or was ended. */
 export type Presence = "there" | "silent" | "died" | "gone";
 
 export function presenceOf(record: AgentRecord): Presence {
@@ -19,8 +19,8 @@ export function presenceOf(record: AgentRecord): Presence {
   return findings.some(({ kind }) => kind === "missed-beats") ? "silent" : "there";
 }
 
-/** Many that died within the window: at least so many, and such a share of those that were there. */
-export interface MassDeath {
+/** Many agents died within the window: enough in number and as a share of those that lived. */
+interface MassDeath {
   readonly scope: Scope;
   readonly agents: readonly string[];
   readonly of: number;
@@ -32,15 +32,15 @@ interface Known {
 }
 
 interface Place {
-  /** Those that live. */
+  /** Agents that live. */
   alive: number;
-  /** Who died within the window, oldest first, and when. */
+  /** Agents that died within the window, oldest first, and when. */
   readonly died: Map<string, MonoMs>;
-  /** Those of them that are still down. */
+  /** How many of those are still down. */
   down: number;
 }
 
-/** Who of the fleet and of each node is there, and who died lately. It keeps state but reads no clock. */
+/** Who lives in the fleet and on each node, and who died lately. Keeps state, reads no clock. */
 export function watchDeaths(policy: () => SelfCheckPolicy) {
   const known = new Map<string, Known>();
   const places = new Map<Scope, Place>();
@@ -77,7 +77,7 @@ export function watchDeaths(policy: () => SelfCheckPolicy) {
   }
 
   return {
-    /** Takes in how one agent stands after its turn. `died`: it was there until now. */
+    /** Notes how an agent stands after its turn. `died`: it lived until now. */
     note(
       agentId: string,
       node: string | null,
@@ -108,7 +108,7 @@ export function watchDeaths(policy: () => SelfCheckPolicy) {
     },
     forget,
     isDown: (agentId: string): boolean => known.get(agentId)?.presence === "died",
-    /** So many are there, or died lately, that a death may be one of many. */
+    /** The fleet is large enough that one death may be part of many. */
     mayBeMany(now: MonoMs): boolean {
       const fleet = placeOf(wholeFleet);
       expire(fleet, now);

@@ -1,5 +1,6 @@
 import type { DurationMs, HoldCause, MonoMs, RouseEvent, SelfCheckPolicy } from "@rouse/contract";
 import type { Hold } from "../doubt.ts";
+import type { Draft } from "../facts.ts";
 
 /** The whole fleet, or one node of it. */
 export type Scope = string;
@@ -12,7 +13,7 @@ export const scopesOf = (node: string | null): Scope[] =>
 export interface Standing {
   readonly agentId: string;
   readonly node: string | null;
-  /** It should be heard from time to time: not finished, not already known to be gone. */
+  /** The agent should be heard from time to time: it has not finished and is not known to be gone. */
   readonly watched: boolean;
   /** Since when it has missed at least one beat. */
   readonly quietSince: MonoMs | null;
@@ -20,12 +21,8 @@ export interface Standing {
   readonly ttl: DurationMs;
 }
 
-interface Member {
-  node: string | null;
-  quietSince: MonoMs | null;
-  interval: DurationMs;
-  ttl: DurationMs;
-  /** Its silence was part of a hold that is over: it is judged now, and does not start another hold. */
+interface Member extends Draft<Omit<Standing, "agentId" | "watched">> {
+  /** Its silence was part of a hold that is over: it is judged now, and starts no other hold. */
   spent: boolean;
 }
 
@@ -33,17 +30,17 @@ interface Surroundings {
   members: number;
   quiet: Set<string>;
   hold: Hold | null;
-  /** Somebody the hold was about has come back: the path works again, the others get a full TTL from then on. */
+  /** An agent of the hold was heard again: the path works, and the others get a full TTL from then on. */
   returned: boolean;
-  /** Those the hold was about that have been judged meanwhile: their return says the same. */
+  /** Agents of the hold that were judged meanwhile: their return proves the path, too. */
   judged: Set<string>;
-  /** The two latest voices, so that "somebody else" can be answered for anyone. */
+  /** The two agents heard last, so that "another agent" can be answered for each. */
   latest: { agentId: string; at: MonoMs } | null;
   before: MonoMs | null;
 }
 
-/** A hold that has just begun, about these agents of so many; or has just ended. */
-export type HoldChange =
+/** A hold began, about these agents of so many; or ended. */
+type HoldChange =
   | { readonly kind: "began"; readonly scope: Scope; readonly agents: readonly string[]; readonly of: number }
   | { readonly kind: "ended"; readonly scope: Scope };
 
@@ -57,8 +54,8 @@ export interface FleetNews {
 const noNews: FleetNews = { events: [], holds: [], wake: [] };
 
 /**
- * Mass silence. Many agents that go quiet together are far more likely one broken path than many deaths, so it is one incident
- * and nobody is judged until our own path is shown to work, plus one TTL. It keeps state but reads no clock: `now` is given.
+ * Mass silence. Many agents that go quiet together are far more likely one broken path than many deaths. So it is one
+ * incident, and nobody is judged until our path is shown to work, plus one TTL. Keeps state, reads no clock.
  */
 export function watchFleet(policy: () => SelfCheckPolicy) {
   const members = new Map<string, Member>();
@@ -91,19 +88,14 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
   }
 
   function join(standing: Standing): Member {
-    const member: Member = {
-      node: standing.node,
-      quietSince: null,
-      interval: standing.interval,
-      ttl: standing.ttl,
-      spent: false,
-    };
-    members.set(standing.agentId, member);
-    for (const scope of scopesOf(standing.node)) placeOf(scope).members += 1;
+    const { agentId, node, interval, ttl } = standing;
+    const member: Member = { node, quietSince: null, interval, ttl, spent: false };
+    members.set(agentId, member);
+    for (const scope of scopesOf(node)) placeOf(scope).members += 1;
     return member;
   }
 
-  /** Takes in how one agent stands after its turn. */
+  /** Notes how an agent stands after its turn. */
   function note(standing: Standing, now: MonoMs): FleetNews {
     let member = members.get(standing.agentId);
     if (member !== undefined && (!standing.watched || member.node !== standing.node)) {
@@ -143,7 +135,7 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
     return { ...noNews, wake };
   }
 
-  /** At least so many agents and at least such a share of these surroundings went quiet within the window and still are. */
+  /** Begins a hold when enough agents, in number and share, went quiet within the window and still are. */
   function considerHold(scope: Scope, now: MonoMs): FleetNews {
     const place = placeOf(scope);
     const { massSilenceAgents, massSilenceShare, massSilenceWindow } = policy();
@@ -152,7 +144,7 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
     for (const agentId of place.quiet) {
       const member = members.get(agentId);
       if (member === undefined || member.spent || member.quietSince === null) continue;
-      // Who beats every five minutes cannot be seen to go quiet within one.
+      // An agent that beats every five minutes cannot be seen to go quiet within one.
       if (member.quietSince + Math.max(massSilenceWindow, member.interval) >= now) silent += 1;
     }
     if (silent < massSilenceAgents || silent < massSilenceShare * place.members) return noNews;
@@ -165,7 +157,7 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
     return { events: [{ type: "VERDICTS_HELD_BACK", payload }], holds: [began], wake: agents };
   }
 
-  /** Our own path was just shown to work. */
+  /** Our own path was shown to work. */
   function pathProven(now: MonoMs): FleetNews {
     const wake: string[] = [];
     for (const place of places.values()) {
@@ -176,7 +168,7 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
     return { ...noNews, wake };
   }
 
-  /** Ends the holds that have run their course. */
+  /** Ends the holds whose time is up. */
   function endHolds(now: MonoMs, margin: DurationMs): FleetNews {
     const news: FleetNews[] = [];
     for (const [scope, place] of places) {
@@ -203,7 +195,7 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
     if (member !== undefined) member.spent = true;
   }
 
-  /** Somebody was heard. */
+  /** An agent was heard. */
   function hear(agentId: string, node: string | null, now: MonoMs): void {
     hearIn(wholeFleet, agentId, now);
     if (node !== null) hearIn(nodeScope(node), agentId, now);
@@ -220,7 +212,7 @@ export function watchFleet(policy: () => SelfCheckPolicy) {
     else place.latest = { agentId, at: now };
   }
 
-  /** What is to be doubted when this agent is looked at: the hold it is under, and whether anybody near it is heard. */
+  /** The doubts about one agent: the hold it is under, and whether another agent near it is heard. */
   function around(agentId: string, node: string | null) {
     const fleet = placeOf(wholeFleet);
     const near = node === null ? fleet : placeOf(nodeScope(node));

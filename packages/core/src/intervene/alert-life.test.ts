@@ -123,13 +123,13 @@ describe("an alert", () => {
     expect(causes.filter((cause) => cause === "run-failed").length).toBeLessThanOrEqual(2);
     expect(new Set(causes).size).toBe(2);
     const raised = causes.length;
-    // What stays open is the worst of it.
+    // The worst alert stays open.
     expect(agent.record.health.alert).toMatchObject({ cause: "missed-beats", severity: "critical" });
     while (agent.record.health.alert !== null) {
       agent.silentFor("5s");
       agent.beats();
     }
-    // All that was told is over: what comes then is told again.
+    // All alerts are over: the next cause is told again.
     agent.silentFor("20s");
     expect(agent.did("raise-alert")).toHaveLength(raised + 1);
   });

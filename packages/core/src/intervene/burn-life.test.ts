@@ -3,7 +3,7 @@ import { heldStory } from "../held-story.test-support.ts";
 
 const stream = { family: "claude-code", structured: true, input: "none" } as const;
 
-/** A loop that nobody may stop and nobody answers for: a person's matter. */
+/** A loop that nobody may stop and nobody answers for is handed to a person. */
 function loopInOtherHands() {
   const held = heldStory({ hold: stream, settings: { mode: "assist" } });
   let calls = 0;

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type HeldGiven, type HeldStory, heldStory } from "../held-story.test-support.ts";
 import { goesQuiet, repeatsError } from "../ladder-story.test-support.ts";
 
-/** Nobody is nudged or stopped, and after a minute without an answer it is a person's matter. */
+/** Nobody is nudged or stopped, and after a minute without an answer the agent is handed to a person. */
 const soon: PartialSettings = {
   mode: "assist",
   intervention: { nudge: { enabled: false }, escalation: { timeout_seconds: 60 } },
@@ -18,17 +18,17 @@ function calls(held: HeldStory, what: string, failed: boolean): void {
   held.passes("5s");
 }
 
-/** The same call, which fails the same way, every five seconds. */
+/** The same call fails the same way, every five seconds. */
 function loops(held: HeldStory, times: number): void {
   for (let n = 0; n < times; n++) calls(held, "same", true);
 }
 
-/** Call after call that brings something new. */
+/** Calls that each bring something new. */
 function worksOn(held: HeldStory, times: number): void {
   for (let n = 0; n < times; n++) calls(held, `new-${n}`, false);
 }
 
-/** Goes in circles until it is handed to a person, who does not come. */
+/** The agent goes in circles until it is handed to a person, who does not come. */
 function isHandedOver(given: HeldGiven = {}): HeldStory {
   const hold = { structured: true, input: "none", family: "claude-code", ...given.hold } as const;
   const held = heldStory({ ...given, settings: overlay(soon, given.settings ?? {}), hold });
@@ -46,7 +46,7 @@ function answers(held: HeldStory, outcome: ContainOutcome): void {
   held.handsAnswer(orders(held).at(-1)?.key ?? "none", { kind: "contain", outcome });
 }
 
-/** Handed over, still in circles, and held back. */
+/** The agent is handed over, still in circles, and held back. */
 function isContained(given: HeldGiven = {}): HeldStory {
   const held = isHandedOver(given);
   loops(held, 3);

@@ -10,11 +10,11 @@ import {
 import type { Context } from "../context.ts";
 import type { Doubt } from "../doubt.ts";
 import type { Escalation, Incident } from "../incident.ts";
-import type { AgentRecord } from "../record.ts";
-import type { Signal } from "../signal.ts";
-import { type Intervened, raiseAlert } from "./alert-life.ts";
+import { type AgentRecord, withLadder } from "../record.ts";
+import type { Signal, Told } from "../signal.ts";
+import { type Intervened, join, raiseAlert, unchanged, withEvents } from "./alert-life.ts";
 
-/** Critical tasks waiting for a person that make it everybody's matter. */
+/** So many critical tasks that wait for a person make it everybody's matter. */
 const severalBlocked = 2;
 
 function severityOf(reason: EscalationReason, doubt: Doubt): Severity {
@@ -22,7 +22,7 @@ function severityOf(reason: EscalationReason, doubt: Doubt): Severity {
   return reason === "restarts-exhausted" || reason === "recoveries-exhausted" ? "SEV-2" : "SEV-3";
 }
 
-/** The orchestrator is asked; what it needs to know is added by whoever delivers it, from what is saved. */
+/** Asks the orchestrator. Whoever delivers the question adds the details from what is saved. */
 export function escalate(
   record: AgentRecord,
   incident: Incident,
@@ -33,54 +33,50 @@ export function escalate(
 ): Intervened {
   const { agentId } = record;
   const number = record.ladder.counts.escalations + 1;
-  const id = `${agentId}.${number}`;
   const severity = severityOf(reason, doubt);
+  const question = { id: `${agentId}.${number}`, reason, severity, askedBefore, otherwise };
+  const { escalation, ...told } = askQuestion(agentId, incident.id, question, now, policy);
+  const escalations = incident.escalations + 1;
+  return {
+    record: withLadder(record, {
+      incident: { ...incident, severity, escalations, stage: { kind: "escalated", escalation } },
+      asked: { cause: incident.cause, at: now },
+      counts: { ...record.ladder.counts, escalations: number },
+    }),
+    ...told,
+  };
+}
+
+/** Opens a question about an agent, or about the fleet, and tells of it. */
+export function askQuestion(
+  agentId: string,
+  incident: string,
+  question: Pick<Escalation, "id" | "reason" | "severity" | "askedBefore" | "otherwise">,
+  now: MonoMs,
+  policy: Policy,
+): Told & { readonly escalation: Escalation } {
+  const { id, reason, severity, askedBefore } = question;
   const allowed = timeToAnswer(askedBefore, policy);
   const until = now + allowed;
-  const escalation: Escalation = {
-    id,
-    reason,
-    severity,
-    severeSince: severity === "SEV-1" ? now : null,
-    openedAt: now,
-    until,
-    askedBefore,
-    otherwise,
-    delivery: "queued",
-    acknowledged: null,
-    overdueTold: false,
-  };
-  const asked: Incident = {
-    ...incident,
-    severity,
-    escalations: incident.escalations + 1,
-    stage: { kind: "escalated", escalation },
-  };
+  const severeSince = severity === "SEV-1" ? now : null;
+  const delivery = { delivery: "queued", acknowledged: null, overdueTold: false } as const;
   const answerWithinSeconds = Math.round(allowed / 1000);
-  const payload = { agentId, escalation: id, incident: incident.id, reason, severity, answerWithinSeconds };
+  const payload = { agentId, escalation: id, incident, reason, severity, answerWithinSeconds };
   return {
-    record: {
-      ...record,
-      ladder: {
-        ...record.ladder,
-        incident: asked,
-        asked: { cause: incident.cause, at: now },
-        counts: { ...record.ladder.counts, escalations: number },
-      },
-    },
+    escalation: { ...question, severeSince, openedAt: now, until, ...delivery },
     events: [{ type: "ESCALATION_TRIGGERED", payload }],
     actions: [{ kind: "escalate", key: `${id}/asked`, agentId, escalation: id, until }],
   };
 }
 
-/** However often nobody answered, somebody is asked again in every shift. */
+/** However often nobody answers, somebody is asked again in every shift. */
 const longestToAnswer = hours(8);
 
-/** Twice as long each time: who sleeps is not woken every quarter of an hour. */
-export const timeToAnswer = (askedBefore: number, { escalation }: Policy): DurationMs =>
+/** Twice as long each time, so that nobody is woken every quarter of an hour. */
+const timeToAnswer = (askedBefore: number, { escalation }: Policy): DurationMs =>
   Math.max(escalation.timeout, Math.min(longestToAnswer, escalation.timeout * 2 ** askedBefore));
 
-/** Nobody answered and the agent runs on: a person is called, and the same is asked again. */
+/** Nobody answered and the agent runs on: a person is called, and the question is asked again. */
 export function askAgain(
   record: AgentRecord,
   incident: Incident,
@@ -89,18 +85,14 @@ export function askAgain(
 ): Intervened {
   const { now } = context;
   const last = openEscalation(record);
-  if (last === null) return { record, events: [], actions: [] };
+  if (last === null) return unchanged(record);
   const { agentId, health } = record;
   const over = withdrawEscalation(record, "nobody answered; it is asked again", now);
   const times = last.askedBefore + 1;
   const asked = escalate(record, incident, last.reason, otherwise, context, times);
   const summary = `${agentId} needs a person: ${incident.illness} (${incident.cause}); nobody answered ${times === 1 ? "the question" : `${times} questions`} about it, it runs on`;
   const told = raiseAlert(asked.record, { cause: health.reason, severity: "critical" }, summary, now);
-  return {
-    record: told.record,
-    events: [...over.events, ...asked.events, ...told.events],
-    actions: [...over.actions, ...asked.actions, ...told.actions],
-  };
+  return join(join(over, asked), told);
 }
 
 export const openEscalation = (record: AgentRecord): Escalation | null =>
@@ -109,58 +101,53 @@ export const openEscalation = (record: AgentRecord): Escalation | null =>
 const withEscalation = (record: AgentRecord, escalation: Escalation): AgentRecord =>
   record.ladder.incident === null
     ? record
-    : {
-        ...record,
-        ladder: {
-          ...record.ladder,
-          incident: {
-            ...record.ladder.incident,
-            severity: escalation.severity,
-            stage: { kind: "escalated", escalation },
-          },
+    : withLadder(record, {
+        incident: {
+          ...record.ladder.incident,
+          severity: escalation.severity,
+          stage: { kind: "escalated", escalation },
         },
-      };
+      });
 
-/** What blocks meanwhile makes it graver than when it was asked. It does not become lighter again. */
+/** A task that blocks meanwhile makes the question graver. It does not become lighter again. */
 export function raiseEscalation(record: AgentRecord, now: MonoMs, { criticalBlocked }: Doubt): Intervened {
   const escalation = openEscalation(record);
   if (escalation === null || escalation.severity === "SEV-1" || criticalBlocked < severalBlocked)
-    return { record, events: [], actions: [] };
+    return unchanged(record);
   const { agentId } = record;
   const severity = "SEV-1";
-  return {
-    record: withEscalation(record, { ...escalation, severity, severeSince: now }),
-    events: [{ type: "ESCALATION_RAISED", payload: { agentId, escalation: escalation.id, severity, criticalBlocked } }],
-    actions: [],
-  };
+  return withEvents(withEscalation(record, { ...escalation, severity, severeSince: now }), {
+    type: "ESCALATION_RAISED",
+    payload: { agentId, escalation: escalation.id, severity, criticalBlocked },
+  });
 }
 
-/** Delivered, or not; acknowledged by a person, or not in time. */
+/** The delivery of a question, or its acknowledgement by a person. */
 export function followEscalation(record: AgentRecord, signal: Signal, now: MonoMs): Intervened {
   const escalation = openEscalation(record);
-  const unchanged: Intervened = { record, events: [], actions: [] };
-  if (escalation === null) return unchanged;
+  if (escalation === null) return unchanged(record);
   if (signal.kind === "acknowledged" && signal.escalation === escalation.id) {
-    if (escalation.acknowledged !== null) return unchanged;
+    if (escalation.acknowledged !== null) return unchanged(record);
     return acknowledge(record, escalation, signal.actor, now);
   }
-  if (signal.kind !== "action-outcome" || signal.key !== `${escalation.id}/asked`) return unchanged;
-  if (escalation.delivery !== "queued") return unchanged;
+  if (signal.kind !== "action-outcome" || signal.key !== `${escalation.id}/asked`) return unchanged(record);
+  if (escalation.delivery !== "queued") return unchanged(record);
   if (signal.outcome === "delivered")
-    return { ...unchanged, record: withEscalation(record, { ...escalation, delivery: "delivered" }) };
-  return signal.outcome.kind === "undelivered" ? fail(record, escalation, signal.outcome.problem, now) : unchanged;
+    return { ...unchanged(record), record: withEscalation(record, { ...escalation, delivery: "delivered" }) };
+  return signal.outcome.kind === "undelivered"
+    ? fail(record, escalation, signal.outcome.problem, now)
+    : unchanged(record);
 }
 
 function acknowledge(record: AgentRecord, escalation: Escalation, actor: string, now: MonoMs): Intervened {
   const { agentId } = record;
-  return {
-    record: withEscalation(record, { ...escalation, acknowledged: { actor, at: now } }),
-    events: [{ type: "ESCALATION_ACKNOWLEDGED", payload: { agentId, escalation: escalation.id, actor } }],
-    actions: [],
-  };
+  return withEvents(withEscalation(record, { ...escalation, acknowledged: { actor, at: now } }), {
+    type: "ESCALATION_ACKNOWLEDGED",
+    payload: { agentId, escalation: escalation.id, actor },
+  });
 }
 
-/** Nobody there to answer: that makes it a person's matter at once, while the ladder goes on. */
+/** The orchestrator could not be asked: a person is called at once, while the ladder goes on. */
 function fail(record: AgentRecord, escalation: Escalation, problem: string, now: MonoMs): Intervened {
   const { agentId } = record;
   const { id, severeSince } = escalation;
@@ -191,10 +178,10 @@ export function tellOverdue(record: AgentRecord, escalation: Escalation, now: Mo
   };
 }
 
-/** Whoever was asked need not answer any more. That they did not while there was time is a fact of its own. */
+/** The question needs no answer any more. That there was none in time is an event. */
 export function withdrawEscalation(record: AgentRecord, because: string, now: MonoMs): Intervened {
   const escalation = openEscalation(record);
-  if (escalation === null) return { record, events: [], actions: [] };
+  if (escalation === null) return unchanged(record);
   const { agentId } = record;
   const { id, openedAt, until } = escalation;
   const waitedSeconds = Math.round((now - openedAt) / 1000);

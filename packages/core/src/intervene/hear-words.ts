@@ -2,18 +2,20 @@ import type { AgentAnswer, EscalationReason } from "@rouse/contract";
 import type { Context } from "../context.ts";
 import { causeOf } from "../decide/ask-orchestrator.ts";
 import { chooseChannel } from "../decide/choose-channel.ts";
+import { endedWithOthers, isMatterOfFleet } from "../decide/choose-response.ts";
 import { illnessOf, nudgedFor } from "../decide/choose-rung.ts";
-import { endedWithOthers, isMatterOfFleet } from "../decide/matter-of-fleet.ts";
 import { type Escalation, type Incident, isSettled, type Stage } from "../incident.ts";
-import { type AgentRecord, type AnswersHeard, isOver, isStartingAgain } from "../record.ts";
+import { type AgentRecord, type AnswersHeard, isOver, isStartingAgain, withEnding, withLadder } from "../record.ts";
 import type { Signal } from "../signal.ts";
-import type { Intervened } from "./alert-life.ts";
+import { type Intervened, join, unchanged } from "./alert-life.ts";
 import { escalate, openEscalation, withdrawEscalation } from "./escalation-life.ts";
-import { closeIncident, openIncident } from "./incident-life.ts";
+import { closeIncident, openIncident, withStage } from "./incident-life.ts";
 import { queueNudge } from "./nudge-life.ts";
 import { handOffWording, selfReflection, takenWording, type Wording } from "./word-nudge.ts";
 
-/** What people, the orchestrator and the agent itself say. Each is taken in once; what comes too late changes nothing. */
+/**
+ * The words of people, the orchestrator and the agent itself. Each counts once; what comes too late changes nothing.
+ */
 export function hearWords(record: AgentRecord, signal: Signal, context: Context): Intervened {
   switch (signal.kind) {
     case "decided":
@@ -49,9 +51,7 @@ export function hearWords(record: AgentRecord, signal: Signal, context: Context)
   }
 }
 
-const unchanged = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
-
-/** The orchestrator's decision counts for the question it answers, and once. */
+undefined; /** The orchestrator's decision counts for the question it answers, and once. */
 function hearDecision(record: AgentRecord, signal: Extract<Signal, { kind: "decided" }>, context: Context): Intervened {
   const { now, policy, doubt } = context;
   const { agentId } = record;
@@ -62,11 +62,7 @@ function hearDecision(record: AgentRecord, signal: Extract<Signal, { kind: "deci
   const { actions } = withdrawEscalation(record, `decided: ${decision}`, now);
   const payload = { agentId, escalation: escalation.id, decision, actor, reason };
   const decided = (stage: Stage): Intervened => ({
-    record: {
-      ...record,
-      ladder: { ...record.ladder, incident: { ...incident, stage } },
-      ending: { ...record.ending, refused: null },
-    },
+    record: withEnding(withStage(record, incident, stage), { refused: null }),
     events: [{ type: "ESCALATION_DECIDED", payload }],
     actions,
   });
@@ -78,7 +74,7 @@ function hearDecision(record: AgentRecord, signal: Extract<Signal, { kind: "deci
       return decided({ kind: "more-time", until });
     }
     case "terminate_and_recover":
-      // One that is down already need not be stopped.
+      // An agent that is down already need not be stopped.
       if (by !== null) return decided({ kind: "down", by, pressed: true, notBefore: null });
       return decided({ kind: "stopping", cause: "decided", actor, next: "bring-back", interrupted: 0, shut: null });
     case "force_handoff": {
@@ -89,7 +85,7 @@ function hearDecision(record: AgentRecord, signal: Extract<Signal, { kind: "deci
   }
 }
 
-/** Its silence is no question of its own, so there is none to answer. Who is not held, or has been heard meanwhile, is none of ours to stop. */
+/** A decision for the whole fleet incident. An agent that is not held, or was heard meanwhile, is not stopped. */
 function hearDecisionForAll(
   record: AgentRecord,
   { decision, actor }: Extract<Signal, { kind: "decided-for-all" }>,
@@ -104,14 +100,13 @@ function hearDecisionForAll(
   if (incident === null) return opened;
   const next = decision === "force_handoff" ? "hand-off" : "bring-back";
   const stage: Stage = { kind: "stopping", cause: "decided", actor, next, interrupted: 0, shut: null };
-  const going = {
-    ...opened,
-    record: { ...opened.record, ladder: { ...opened.record.ladder, incident: { ...incident, stage } } },
-  };
+  const going = { ...opened, record: withStage(opened.record, incident, stage) };
   return decision === "force_handoff" && !doubt.frozen ? handOff(going, actor, context) : going;
 }
 
-/** It ended together with others and is down for good: whoever decides for all of them brings it back, whatever its budget says. */
+/**
+ * The agent ended together with others and is down for good: the decision for all brings it back, whatever its budget.
+ */
 function bringBack(record: AgentRecord, context: Context): Intervened {
   const { handedOver } = record.ladder;
   if (handedOver === null || isSettled(handedOver) || !endedWithOthers(record)) return unchanged(record);
@@ -120,10 +115,7 @@ function bringBack(record: AgentRecord, context: Context): Intervened {
   if (incident === null) return opened;
   const by = handedOver.because === "recoveries-exhausted" ? "recovery" : "restart";
   const stage: Stage = { kind: "down", by, pressed: true, notBefore: null };
-  return {
-    ...opened,
-    record: { ...opened.record, ladder: { ...opened.record.ladder, incident: { ...incident, stage } } },
-  };
+  return { ...opened, record: withStage(opened.record, incident, stage) };
 }
 
 function wayBackOf({ illness }: Incident, { reason }: Escalation): "restart" | "recovery" {
@@ -131,17 +123,13 @@ function wayBackOf({ illness }: Incident, { reason }: Escalation): "restart" | "
   return reason === "restarts-exhausted" || illness === "UNRESPONSIVE" ? "restart" : "recovery";
 }
 
-/** It is told before it goes, by whatever way there is, so that it can leave its work in order. */
+/** The agent is told before it is stopped, so that it can leave its work in order. */
 function handOff(before: Intervened, actor: string, context: Context): Intervened {
   const channel = chooseChannel(before.record);
   if (channel === null) return before;
   const order = { channel, attempt: 0, cause: null, actor, wording: handOffWording() };
   const told = queueNudge(before.record, order, context);
-  return {
-    record: told.record,
-    events: [...before.events, ...told.events],
-    actions: [...before.actions, ...told.actions],
-  };
+  return join(before, told);
 }
 
 const asked: Readonly<Partial<Record<AgentAnswer["kind"], EscalationReason>>> = {
@@ -149,11 +137,11 @@ const asked: Readonly<Partial<Record<AgentAnswer["kind"], EscalationReason>>> = 
   blocker: "blocker-reported",
 };
 
-/** "Going on" is heard and no more: what it does shows. Who wants to hand over, or is blocked, is somebody's matter at once. */
+/** An update only counts: what the agent does shows the rest. A hand-off or a blocker is asked about at once. */
 function hearAnswer(before: AgentRecord, answer: AgentAnswer, context: Context): Intervened {
   const { policy, doubt } = context;
   const answers = countAnswer(before, answer.kind);
-  const record: AgentRecord = { ...before, ladder: { ...before.ladder, answers } };
+  const record: AgentRecord = withLadder(before, { answers });
   const told: Intervened = {
     ...unchanged(record),
     events: [{ type: "AGENT_ANSWERED", payload: { agentId: record.agentId, answer } }],
@@ -170,17 +158,17 @@ function countAnswer({ ladder: { answers, nudge } }: AgentRecord, kind: AgentAns
   return { ...so, [kind]: so[kind] + 1 };
 }
 
-/** The first, second, fourth, eighth … time: who talks without end fills no disk. */
+/** The first, second, fourth, eighth … time: an agent that talks without end fills no disk. */
 const isWorthTelling = (times: number): boolean => (times & (times - 1)) === 0;
 
-/** Nobody is asked for one whose life is over, nor about what a person has in hand. */
+/** Nobody is asked about an agent whose life is over, or that a person has in hand. */
 const mayAsk = (record: AgentRecord): boolean =>
   record.work.activity.kind !== "FINISHED" &&
   !isOver(record) &&
   record.ladder.handedOver === null &&
   isWaiting(record.ladder.incident);
 
-/** Nobody is asked twice about the same, nor about an agent that is on its way out. */
+/** Nobody is asked twice about the same, nor about an agent that is being stopped. */
 const isWaiting = (incident: Incident | null): boolean =>
   incident === null ||
   incident.stage.kind === "open" ||
@@ -194,24 +182,20 @@ function ask(before: Intervened, reason: EscalationReason, context: Context): In
   if (incident === null) return before;
   const otherwise = { kind: "hand-over", because: "nobody-answered" } as const;
   const escalated = escalate(opened.record, incident, reason, otherwise, context);
-  return {
-    record: escalated.record,
-    events: [...before.events, ...opened.events, ...escalated.events],
-    actions: [...before.actions, ...opened.actions, ...escalated.actions],
-  };
+  return join(join(before, opened), escalated);
 }
 
 const openQuestion = (record: AgentRecord, context: Context): Intervened =>
   openIncident(record, illnessOf(record, context) ?? "DEGRADED", causeOf(record), context);
 
-/** Who is done can be helped by nobody's answer. */
+/** An answer cannot help an agent that is done. */
 function orderEscalation(record: AgentRecord, context: Context): Intervened {
   const isDone = record.work.activity.kind === "FINISHED";
   if (isDone || openEscalation(record) !== null || !isWaiting(record.ladder.incident)) return unchanged(record);
   return ask(unchanged(record), "ordered", context);
 }
 
-/** A person's own nudge goes out whatever the agent's health is; a freeze stops it like everything else. */
+/** A person's nudge goes out whatever the agent's health; only a freeze stops it. */
 function orderNudge(
   record: AgentRecord,
   { actor, text }: Extract<Signal, { kind: "nudge-ordered" }>,
@@ -224,7 +208,7 @@ function orderNudge(
   return queueNudge(record, { channel, attempt: 0, cause: nudgedFor(record), actor, wording }, context);
 }
 
-/** Only where there is a way to it, and only if its policy lets us nudge. */
+/** Tells the agent, where there is a channel and its policy allows nudges. */
 function tell(record: AgentRecord, wording: Wording, context: Context): Intervened {
   const { policy, doubt } = context;
   const channel = chooseChannel(record);
@@ -232,7 +216,7 @@ function tell(record: AgentRecord, wording: Wording, context: Context): Interven
   return queueNudge(record, { channel, attempt: 0, cause: null, actor: "rouse", wording }, context);
 }
 
-/** Whoever goes on with it would do the work of somebody else; who works on something else by now need not hear of it. */
+/** The agent would do somebody else's work. One that works on another task need not hear of it. */
 function tellTaken(record: AgentRecord, signal: Extract<Signal, { kind: "task-taken" }>, context: Context): Intervened {
   const { now } = context;
   const { id: taskId } = record.task;
@@ -241,7 +225,7 @@ function tellTaken(record: AgentRecord, signal: Extract<Signal, { kind: "task-ta
   const { terminal } = record.seen;
   if (taskId !== signal.taskId || activity.kind === "FINISHED") return unchanged(record);
   if (!isOver(record)) return tell(record, takenWording(signal), context);
-  // What was started for this task alone is not brought back for it any more.
+  // An agent that was started for this task alone is not brought back for it.
   if (incident === null || terminal?.startedFor !== taskId || isStartingAgain(record)) return unchanged(record);
   return closeIncident(record, incident, "recovered", "handed-off", now);
 }

@@ -44,7 +44,7 @@ describe("an incident", () => {
     const exited = goesQuiet();
     exited.exits({ code: 0 });
     for (const held of [asked, saving, exited]) {
-      // Whose process lives is believed when nothing follows.
+      // An agent whose process lives is believed when it stays quiet.
       held.passes("1m");
       expect(endings(held)).toEqual(["recovered: finished"]);
       held.passes("1h");

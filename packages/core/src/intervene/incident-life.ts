@@ -9,18 +9,17 @@ import type {
 } from "@rouse/contract";
 import type { Context } from "../context.ts";
 import { isQuestion } from "../decide/ask-orchestrator.ts";
-import { endedWithOthers } from "../decide/matter-of-fleet.ts";
-import { type Incident, isSettled } from "../incident.ts";
-import { type AgentRecord, isOver } from "../record.ts";
-import { type Intervened, raiseAlert } from "./alert-life.ts";
+import { endedWithOthers } from "../decide/choose-response.ts";
+import { type Incident, isSettled, type Stage } from "../incident.ts";
+import { type AgentRecord, isOver, lifeOf, withLadder } from "../record.ts";
+import { type Intervened, join, raiseAlert, unchanged, withEvents } from "./alert-life.ts";
 import { openEscalation, withdrawEscalation } from "./escalation-life.ts";
 import { dropNudge, isReminder, nudgesSpent } from "./nudge-life.ts";
 import { recallStop } from "./stop-life.ts";
 
 export function openIncident(record: AgentRecord, illness: Illness, cause: HealthReason, context: Context): Intervened {
   const { now } = context;
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { agentId, incarnation } = lifeOf(record);
   const number = record.ladder.counts.incidents + 1;
   const id = `${agentId}/${number}`;
   const incident: Incident = {
@@ -35,17 +34,16 @@ export function openIncident(record: AgentRecord, illness: Illness, cause: Healt
     escalations: 0,
     stage: { kind: "open" },
   };
-  return {
-    record: {
-      ...record,
-      ladder: { ...record.ladder, incident, handedOver: null, counts: { ...record.ladder.counts, incidents: number } },
-    },
-    events: [{ type: "INCIDENT_OPENED", payload: { agentId, incident: id, illness, cause, severity: "SEV-3" } }],
-    actions: [],
-  };
+  return withEvents(
+    withLadder(record, { incident, handedOver: null, counts: { ...record.ladder.counts, incidents: number } }),
+    { type: "INCIDENT_OPENED", payload: { agentId, incident: id, illness, cause, severity: "SEV-3" } },
+  );
 }
 
-/** It is worse than it was: the same incident, from the first rung of the graver ladder. */
+export const withStage = (record: AgentRecord, incident: Incident, stage: Stage): AgentRecord =>
+  withLadder(record, { incident: { ...incident, stage } });
+
+/** The agent became worse: the same incident, from the first rung of the graver ladder. */
 export function turnIncident(
   record: AgentRecord,
   incident: Incident,
@@ -61,7 +59,7 @@ export function turnIncident(
   };
 }
 
-/** Never in silence: every incident ends in a fact, and what goes to a person stays an alert until they act or it is over. */
+/** Every incident ends in an event. A hand-over stays an alert until a person acts or it is over. */
 export function closeIncident(
   before: AgentRecord,
   incident: Incident,
@@ -71,7 +69,7 @@ export function closeIncident(
 ): Intervened {
   const { agentId } = before;
   const asked = withdrawEscalation(before, because, now);
-  const nudged = isNeededNoMore(before.ladder.nudge, ending) ? dropNudge(before, now) : nothing(before);
+  const nudged = isNeededNoMore(before.ladder.nudge, ending) ? dropNudge(before, now) : unchanged(before);
   const lastedSeconds = Math.round((now - incident.openedAt) / 1000);
   const closed: RouseEvent = {
     type: "INCIDENT_CLOSED",
@@ -92,20 +90,18 @@ export function closeIncident(
   return isElsewhere ? join(told, passOn(before, record, incident, because, now)) : told;
 }
 
-/** Of one that is well again, what it was told is still to be heard: it may have done so before it said that it had read it. */
+/** A delivered nudge to an agent that is well again stays open: the agent may still confirm it. */
 const isNeededNoMore = (nudge: AgentRecord["ladder"]["nudge"], ending: IncidentEnding): boolean =>
   nudge !== null && isReminder(nudge) && (ending !== "recovered" || nudge.state === "queued");
 
-const nothing = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
-
-/** An order that came to nothing is no part of the next incident; what ended the process stays known. */
+/** An order that came to nothing does not belong to the next incident; the one that ended the process stays known. */
 function stopAfter(record: AgentRecord): AgentRecord["ending"]["stop"] {
   const { stop } = record.ending;
   if (stop === null || stop.cause === "ordered" || isOver(record)) return stop;
   return stop.orderedAt !== null && stop.outcome === null ? stop : null;
 }
 
-/** A person is called, unless it is their own doing or settled otherwise. */
+/** A person is called, unless the end is their own doing or settled. */
 function passOn(
   before: AgentRecord,
   record: AgentRecord,
@@ -118,24 +114,15 @@ function passOn(
   const question = escalation !== null && isQuestion(escalation);
   const asked = (question || because === "handed-off") && isFair(health.state);
   const burn = { calls: record.seen.facts.toolCallCount ?? 0, tokens: record.seen.facts.tokenCount ?? 0, told: 0 };
-  const passed = {
-    ...record,
-    ladder: { ...record.ladder, handedOver: { incident: id, illness, because, at: now, asked, burn } },
-  };
-  if (isSettled({ because }) || endedWithOthers(record)) return nothing(passed);
+  const passed = withLadder(record, { handedOver: { incident: id, illness, because, at: now, asked, burn } });
+  if (isSettled({ because }) || endedWithOthers(record)) return unchanged(passed);
   const summary = `${agentId} needs a person: ${illness} (${cause}), and ${inWords[because]}`;
   return raiseAlert(passed, { cause: health.reason, severity: "critical" }, summary, now);
 }
 
 const isFair = (state: HealthState): boolean => state === "HEALTHY" || state === "DEGRADED";
 
-const join = (before: Intervened, after: Intervened): Intervened => ({
-  record: after.record,
-  events: [...before.events, ...after.events],
-  actions: [...before.actions, ...after.actions],
-});
-
-/** That the recoveries are used up was told when they were. */
+/** Used-up recoveries were told when they were used up. */
 const failedRecovery: ReadonlySet<EndingReason> = new Set<EndingReason>(["relapse", "restarts-exhausted"]);
 
 function failures(

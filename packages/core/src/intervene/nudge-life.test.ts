@@ -9,7 +9,7 @@ const lifeOf = (agent: Story): string[] =>
 
 const id = "worker-1/1/nudge/1";
 
-/** Beats every five seconds and stands still: STUCK, and told so, after half an hour. */
+/** The agent beats every five seconds without progress: STUCK, and nudged, after half an hour. */
 function standsStill(): Story {
   const agent = story();
   agent.beats({ progressIndicator: "1" });
@@ -219,7 +219,7 @@ describe("a nudge through the holder", () => {
 });
 
 describe("after a nudge the evidence is collected anew", () => {
-  /** An agent that beats and does the same over and over. */
+  /** An agent that beats and repeats the same step. */
   function loops() {
     const run = runStory({ preset: "fleet" });
     run.agent.beats();
@@ -542,7 +542,7 @@ describe("a nudge that nobody wants given any more", () => {
     const settings = { intervention: { nudge: { interval_seconds: 3600 } } };
     const held = heldStory({ hold: { input: "terminal" }, nudges: null, settings });
     held.prints();
-    // Each time it is given a quarter more than it took before.
+    // Each time it gets a quarter more patience than its last quiet took.
     for (const quiet of ["30m", "45m", "70m", "100m"]) {
       const before = held.agent.did("nudge-agent").length;
       held.passes(quiet);

@@ -13,25 +13,24 @@ import { markNow } from "../accept/work-clock.ts";
 import { hasNewStep, isLoop, movedSince, withoutCleared } from "../assess/moved-since.ts";
 import type { Context } from "../context.ts";
 import type { NudgeLife, NudgeSpent, Reached } from "../incident.ts";
-import type { AgentRecord } from "../record.ts";
+import { type AgentRecord, lifeOf, withLadder } from "../record.ts";
 import type { Action, Signal } from "../signal.ts";
 import { startAnew } from "../steps/step.ts";
-import type { Intervened } from "./alert-life.ts";
+import { type Intervened, join, unchanged, withActions, withEvents } from "./alert-life.ts";
 import { type Wording, wordNudge } from "./word-nudge.ts";
 
-export interface NudgeOrder {
+interface NudgeOrder {
   readonly channel: NudgeChannel;
   readonly attempt: number;
   readonly cause: FindingKind | null;
   readonly actor: string;
-  /** A person's own words instead of ours. */
+  /** A person's words instead of ours. */
   readonly wording: Wording | null;
 }
 
-/** Queued and saved; whoever carries it takes it from there. */
+/** Queues a nudge; its channel takes it from there. */
 export function queueNudge(record: AgentRecord, order: NudgeOrder, { now, policy }: Context): Intervened {
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { agentId, incarnation } = lifeOf(record);
   const { channel, attempt, cause, actor } = order;
   const number = record.ladder.counts.nudges + 1;
   const id = `${agentId}/${incarnation}/nudge/${number}`;
@@ -62,19 +61,16 @@ export function queueNudge(record: AgentRecord, order: NudgeOrder, { now, policy
   const whenIdle = policy.nudge.whileAttached === "when-idle" ? { whenIdle: true as const } : {};
   const action: Action = { kind: "nudge-agent", key: id, agentId, incarnation, text, notAfter: expiresAt, ...whenIdle };
   return {
-    record: {
-      ...before.record,
-      ladder: { ...before.record.ladder, nudge, counts: { ...record.ladder.counts, nudges: number } },
-    },
+    record: withLadder(before.record, { nudge, counts: { ...record.ladder.counts, nudges: number } }),
     events: [...before.events, queued],
     actions: channel === "acknowledgement" ? before.actions : [...before.actions, action],
   };
 }
 
-/** Some messages of the longest that a person may send. */
+/** A few of the longest messages that a person may send. */
 const longestText = 10_000;
 
-/** A person's own words that no beat has fetched yet: whatever is to be said next is said with them. */
+/** A person's words that no beat has fetched yet: the next nudge is joined to them. */
 const wordsWaiting = ({ ladder: { nudge } }: AgentRecord, now: MonoMs): NudgeLife | null =>
   nudge !== null &&
   nudge.template === "operator" &&
@@ -86,13 +82,13 @@ const wordsWaiting = ({ ladder: { nudge } }: AgentRecord, now: MonoMs): NudgeLif
 
 function joinWithNext(record: AgentRecord, { id, channel }: NudgeLife): Intervened {
   const payload = { agentId: record.agentId, nudge: id, channel, because: "joined-with-next" };
-  return { record, events: [{ type: "NUDGE_NOT_SENT", payload }], actions: [] };
+  return withEvents(record, { type: "NUDGE_NOT_SENT", payload });
 }
 
-/** Twice as long as a whole round of nudges takes: who falls back within it was not helped by them. */
+/** Twice as long as a whole round of nudges: an agent that falls back within it was not helped. */
 const roundsOf = ({ nudge }: Policy): DurationMs => 2 * nudge.max * nudge.interval;
 
-/** Expire first, then count: what it was nudged for lately, whether or not that incident is over. Going round is one thing, in whichever way. */
+/** How often the agent was nudged for this lately, in this incident or before. All loops count as one cause. */
 export function nudgesSpent(
   { ladder: { nudged } }: AgentRecord,
   cause: HealthReason,
@@ -106,27 +102,28 @@ function spendNudge(record: AgentRecord, cause: HealthReason, { now, policy }: C
   return [...record.ladder.nudged.filter(({ at }) => at > now - roundsOf(policy)), { cause, at: now }];
 }
 
-/** What came back of it: the hands' answer, the agent's own word, what it did since, or nothing for too long. */
+/** What came of a nudge: its delivery, the agent's word, what it did since, or nothing for too long. */
 export function followNudge(record: AgentRecord, signal: Signal, context: Context): Intervened {
   const { now } = context;
   const { nudge } = record.ladder;
-  const unchanged: Intervened = { record, events: [], actions: [] };
-  if (nudge === null) return unchanged;
+  if (nudge === null) return unchanged(record);
   if (isSettled(nudge)) {
     const channel = givenLate(nudge, signal);
-    return channel === null ? unchanged : tellLate(record, { ...nudge, channel }, context);
+    return channel === null ? unchanged(record) : tellLate(record, { ...nudge, channel }, context);
   }
   if (signal.kind === "action-outcome" && signal.key === nudge.id && signal.outcome !== "delivered")
-    return signal.outcome.kind === "nudge" ? noteDelivery(record, nudge, signal.outcome.delivery, context) : unchanged;
+    return signal.outcome.kind === "nudge"
+      ? noteDelivery(record, nudge, signal.outcome.delivery, context)
+      : unchanged(record);
   const evidence = evidenceOf(record, nudge, signal);
   if (evidence !== null) return advanceFar(record, nudge, evidence, now);
-  return now >= nudge.expiresAt ? concludeNudge(record, now) : unchanged;
+  return now >= nudge.expiresAt ? concludeNudge(record, now) : unchanged(record);
 }
 
 const isSettled = ({ state }: NudgeLife): boolean =>
   state === "acted" || state === "unconfirmed" || state === "not-sent";
 
-/** It was on its way when nobody waited for it any more: by which way it came after all. */
+/** The channel of a nudge that was delivered after nobody waited for it any more. */
 function givenLate({ id, state, sent }: NudgeLife, signal: Signal): NudgeChannel | null {
   if (state !== "unconfirmed" || sent !== null) return null;
   if (signal.kind !== "action-outcome" || signal.key !== id || signal.outcome === "delivered") return null;
@@ -134,59 +131,53 @@ function givenLate({ id, state, sent }: NudgeLife, signal: Signal): NudgeChannel
   return outcome.kind === "nudge" && outcome.delivery.kind === "sent" ? outcome.delivery.channel : null;
 }
 
-/** Nothing is expected of it, but the agent has it: one more that did not keep it from falling back. */
+/** The agent has the nudge after all: one more that did not keep it from falling back. */
 function tellLate(record: AgentRecord, nudge: NudgeLife, context: Context): Intervened {
   const { now } = context;
   const { id, attempt, channel, text, cause, actor } = nudge;
   const counts = actor === "rouse" && cause !== null && isReminder(nudge);
   const payload = { agentId: record.agentId, nudge: id, attempt, channel, message: text };
-  return {
-    record: {
-      ...record,
-      ladder: {
-        ...record.ladder,
-        nudge: { ...nudge, sent: markSent(record, now) },
-        nudged: counts ? spendNudge(record, cause, context) : record.ladder.nudged,
-      },
-    },
-    events: [{ type: "NUDGE_SENT", payload }],
-    actions: [],
-  };
+  return withEvents(
+    withLadder(record, {
+      nudge: { ...nudge, sent: markSent(record, now) },
+      nudged: counts ? spendNudge(record, cause, context) : record.ladder.nudged,
+    }),
+    { type: "NUDGE_SENT", payload },
+  );
 }
 
 function noteDelivery(record: AgentRecord, nudge: NudgeLife, delivery: NudgeDelivery, context: Context): Intervened {
-  if (nudge.state !== "queued") return { record, events: [], actions: [] };
-  // Its holder takes the best way there is at that moment, which may be another than the one that was told last.
+  if (nudge.state !== "queued") return unchanged(record);
+  // The holder takes the best channel of that moment, which may differ from the chosen one.
   if (delivery.kind === "sent") return noteSent(record, { ...nudge, channel: delivery.channel }, context);
   const { agentId } = record;
   const { id, channel } = nudge;
   const counted = countUndelivered(record, nudge);
-  return {
-    record: { ...counted, ladder: { ...counted.ladder, nudge: { ...nudge, state: "not-sent" } } },
-    events: [{ type: "NUDGE_NOT_SENT", payload: { agentId, nudge: id, channel, because: delivery.because } }],
-    actions: [],
-  };
+  return withEvents(withLadder(counted, { nudge: { ...nudge, state: "not-sent" } }), {
+    type: "NUDGE_NOT_SENT",
+    payload: { agentId, nudge: id, channel, because: delivery.because },
+  });
 }
 
-/** Only what belongs to the incident counts for it: people and other matters put words to an agent, too. */
+/** Only our own reminders count for the incident: people send nudges, too. */
 const isForIncident = ({ ladder: { incident } }: AgentRecord, nudge: NudgeLife): boolean =>
   incident !== null && incident.stage.kind === "nudged" && nudge.actor === "rouse" && isReminder(nudge);
 
 function countSent(record: AgentRecord, nudge: NudgeLife, context: Context): AgentRecord {
   const { incident } = record.ladder;
   const { cause, actor } = nudge;
-  // It was on its way when its incident ended: one more that did not keep the agent from falling back.
+  // The nudge was on its way when its incident ended: one more that did not help.
   if (incident === null && actor === "rouse" && cause !== null && isReminder(nudge))
-    return { ...record, ladder: { ...record.ladder, nudged: spendNudge(record, cause, context) } };
+    return withLadder(record, { nudged: spendNudge(record, cause, context) });
   if (incident === null || !isForIncident(record, nudge)) return record;
   const nudged = spendNudge(record, incident.cause, context);
-  return { ...record, ladder: { ...record.ladder, nudged, incident: { ...incident, nudges: incident.nudges + 1 } } };
+  return withLadder(record, { nudged, incident: { ...incident, nudges: incident.nudges + 1 } });
 }
 
 function countUndelivered(record: AgentRecord, nudge: NudgeLife): AgentRecord {
   const { incident } = record.ladder;
   if (incident === null || !isForIncident(record, nudge)) return record;
-  return { ...record, ladder: { ...record.ladder, incident: { ...incident, undelivered: incident.undelivered + 1 } } };
+  return withLadder(record, { incident: { ...incident, undelivered: incident.undelivered + 1 } });
 }
 
 export function noteSent(before: AgentRecord, nudge: NudgeLife, context: Context): Intervened {
@@ -195,13 +186,12 @@ export function noteSent(before: AgentRecord, nudge: NudgeLife, context: Context
   const { agentId } = record;
   const { id, attempt, channel, text, cause } = nudge;
   const sent = markSent(record, now);
-  // However long it took to be given: the time to answer counts from here.
-  const told: AgentRecord = {
-    ...record,
-    ladder: { ...record.ladder, nudge: { ...nudge, state: "sent", sent, expiresAt: now + policy.nudge.interval } },
-  };
+  // The time to answer counts from the delivery.
+  const told: AgentRecord = withLadder(record, {
+    nudge: { ...nudge, state: "sent", sent, expiresAt: now + policy.nudge.interval },
+  });
   return {
-    // Who is told to stop is not asked to do better: what was found of it stands.
+    // An agent that is told to stop is not asked to do better: its findings stand.
     record: tellsToStop(nudge) ? told : clearEvidence(told, { cause, sent }),
     events: [{ type: "NUDGE_SENT", payload: { agentId, nudge: id, attempt, channel, message: text } }],
     actions: [],
@@ -210,10 +200,10 @@ export function noteSent(before: AgentRecord, nudge: NudgeLife, context: Context
 
 const tellsToStop = ({ template }: NudgeLife): boolean => template === "hand-off" || template === "task-taken";
 
-/** Of these there is no more need when the incident they were for is over. */
+/** Reminders that are not needed once their incident is over. */
 export const isReminder = ({ template }: NudgeLife): boolean => template === "reminder" || template === "loop";
 
-/** From here on the evidence is collected anew: the next step needs some that came after the nudge. */
+/** Evidence is collected anew from here: the next rung needs some that came after the nudge. */
 function clearEvidence(record: AgentRecord, reached: Reached): AgentRecord {
   const { terminal, steps } = record.seen;
   return {
@@ -230,7 +220,7 @@ function clearEvidence(record: AgentRecord, reached: Reached): AgentRecord {
 
 export type Evidence = { readonly state: "seen" | "acted"; readonly by: string; readonly receipt?: boolean };
 
-/** Only the agent's side counts: it answers the nudge, shows that it has it, or after that does something it had not done before. */
+/** Only the agent's side counts: it answers, shows that it has the nudge, or does something new afterwards. */
 function evidenceOf(record: AgentRecord, nudge: NudgeLife, signal: Signal): Evidence | null {
   if (nudge.sent === null) return null;
   const answer =
@@ -256,40 +246,37 @@ const isReceipt = (sight: Sight, nudge: string): sight is Receipt =>
   sight.kind === "nudge-read" && sight.nudge === nudge;
 
 /**
- * What it writes while it ends is nothing it does; and of one whose screen alone shows that it was told, what it draws afterwards is no work: it takes a
- * step to tell.
+ * Output while it ends is no action. Where only the screen confirmed the nudge, later output is no action either: it
+ * takes a step.
  */
 function hasActed(record: AgentRecord, nudge: NudgeLife): boolean {
   const { terminal } = record.seen;
   const { stop } = record.ending;
   if ((terminal !== null && terminal.exit !== null) || (stop !== null && stop.orderedAt !== null)) return false;
-  // With an acknowledgement it has the words at once, and tells so with its next beat: what it does between the two it does with them.
+  // An acknowledgement delivers at once and the next beat confirms it, so work in between counts.
   const sent = nudge.channel === "acknowledgement" ? nudge.sent : (nudge.seen ?? nudge.sent);
   if (sent === null) return false;
   const knownByScreen = nudge.channel === "terminal" && !nudge.receipt;
   return knownByScreen ? hasNewStep(record, sent.at) : movedSince(record, { cause: nudge.cause, sent });
 }
 
-/** Who shows that it has it may have acted on it already: that is known at once, and not at the next look. */
+/** An agent that confirms the nudge may have acted already: then both are told at once. */
 function advanceFar(record: AgentRecord, nudge: NudgeLife, evidence: Evidence, now: MonoMs): Intervened {
   const first = advance(record, nudge, evidence, now);
   const seen = first.record.ladder.nudge;
   if (evidence.state === "acted" || seen === null || !hasActed(first.record, seen)) return first;
   const second = advance(first.record, seen, didSomethingNew, now);
-  return { ...second, events: [...first.events, ...second.events] };
+  return join(first, second);
 }
 
 export function advance(record: AgentRecord, nudge: NudgeLife, evidence: Evidence, now: MonoMs): Intervened {
   const { agentId } = record;
   const { state, by, receipt = nudge.receipt } = evidence;
   const marked = state === "seen" ? { seen: markSent(record, now) } : {};
-  return {
-    record: { ...record, ladder: { ...record.ladder, nudge: { ...nudge, ...marked, state, receipt } } },
-    events: [
-      { type: state === "seen" ? "NUDGE_SEEN" : "NUDGE_ACTED", payload: { agentId, nudge: nudge.id, evidence: by } },
-    ],
-    actions: [],
-  };
+  return withEvents(withLadder(record, { nudge: { ...nudge, ...marked, state, receipt } }), {
+    type: state === "seen" ? "NUDGE_SEEN" : "NUDGE_ACTED",
+    payload: { agentId, nudge: nudge.id, evidence: by },
+  });
 }
 
 const markSent = ({ beats, work, seen: { terminal } }: AgentRecord, now: MonoMs): Reached["sent"] => ({
@@ -298,16 +285,15 @@ const markSent = ({ beats, work, seen: { terminal } }: AgentRecord, now: MonoMs)
   lost: beats.lost,
 });
 
-/** Nobody waits for it any more: without a word from the agent's side it stays unconfirmed. */
-export function concludeNudge(record: AgentRecord, now: MonoMs): Intervened {
+/** Nobody waits for it any more: without a sign from the agent it stays unconfirmed. */
+function concludeNudge(record: AgentRecord, now: MonoMs): Intervened {
   const { agentId } = record;
   const { nudge } = record.ladder;
-  const unchanged: Intervened = { record, events: [], actions: [] };
-  if (nudge === null || (nudge.state !== "queued" && nudge.state !== "sent")) return unchanged;
+  if (nudge === null || (nudge.state !== "queued" && nudge.state !== "sent")) return unchanged(record);
   const waitedSeconds = Math.round((now - (nudge.sent?.at ?? nudge.queuedAt)) / 1000);
   const counted = nudge.state === "queued" ? countUndelivered(record, nudge) : record;
   return {
-    record: { ...counted, ladder: { ...counted.ladder, nudge: { ...nudge, state: "unconfirmed" } } },
+    record: withLadder(counted, { nudge: { ...nudge, state: "unconfirmed" } }),
     events: [
       {
         type: "NUDGE_UNCONFIRMED",
@@ -318,20 +304,16 @@ export function concludeNudge(record: AgentRecord, now: MonoMs): Intervened {
   };
 }
 
-/** There is no more need of it. Whether its holder has given it by now, the holder is about to say: until then nothing is told of it. */
+/** The nudge is not needed any more. Its holder is asked to drop it and will say whether it was delivered. */
 export function dropNudge(record: AgentRecord, now: MonoMs): Intervened {
   const { nudge } = record.ladder;
-  if (nudge?.withdrawn === true) return { record, events: [], actions: [] };
+  if (nudge?.withdrawn === true) return unchanged(record);
   const actions = nudge === null ? [] : withdrawNudge(record, nudge, now);
   if (nudge === null || actions.length === 0) return concludeNudge(record, now);
-  return {
-    record: { ...record, ladder: { ...record.ladder, nudge: { ...nudge, withdrawn: true } } },
-    events: [],
-    actions,
-  };
+  return withActions(withLadder(record, { nudge: { ...nudge, withdrawn: true } }), ...actions);
 }
 
-/** A hook may be long in coming: what waits for it would reach one that is well by then. */
+/** A hook may take long to come, and its nudge would then reach a healthy agent. */
 function withdrawNudge(
   { agentId, life: { incarnation } }: AgentRecord,
   nudge: NudgeLife,
@@ -349,17 +331,17 @@ function withdrawNudge(
   return [{ kind: "withdraw-nudge", key: `${id}/over`, agentId, incarnation, nudge: id }];
 }
 
-/** Of one whose screen is all that is seen of it, nobody can tell what it reads. */
+/** Where the screen is the only eye, nobody can tell what the agent reads. */
 function whyUnconfirmed({ seen: { terminal }, ladder: { nudge } }: AgentRecord): "only-screen" | "no-sign" {
   const sees = terminal?.eyes.some(({ eye, sees }) => sees && eye !== "screen") ?? false;
   return nudge?.channel === "terminal" && !sees ? "only-screen" : "no-sign";
 }
 
-/** A life that ended took the nudge with it: nobody will see it any more. */
+/** An ended life took its nudge with it. */
 export function noticeLostNudge(before: AgentRecord, after: AgentRecord, now: MonoMs): readonly RouseEvent[] {
   return after.life.incarnation === before.life.incarnation ? [] : concludeNudge(before, now).events;
 }
 
-/** When nobody waits for an open nudge any more. */
+/** When an open nudge expires. */
 export const nudgeExpires = ({ ladder: { nudge } }: AgentRecord): MonoMs | null =>
   nudge !== null && (nudge.state === "queued" || nudge.state === "sent") ? nudge.expiresAt : null;

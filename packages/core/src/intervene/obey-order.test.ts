@@ -5,7 +5,7 @@ import { fateOfWork } from "../recover/fate-of-work.ts";
 const told = ({ agent }: HeldStory, type: string) => agent.events.filter((event) => event.type === type);
 const starts = ({ agent }: HeldStory) => agent.actions.filter(({ kind }) => kind === "restart-agent");
 
-/** Started again once, down once more, and to be started again when the rest is over. */
+/** The agent was started again once, is down once more, and is due after the cooldown. */
 function betweenTwoRestarts(): HeldStory {
   const held = heldStory({ obedient: true, taskId: "t-1" });
   held.prints();
@@ -25,7 +25,7 @@ describe("a person who ends an agent that is down and will be started again", ()
     expect(told(held, "TERMINATION_REFUSED")).toEqual([]);
     expect(fateOfWork(before, held.agent.record)).toEqual({ kind: "released", because: "agent-stopped" });
     held.passes("3h");
-    // Whatever trails in later is judged like everything before it.
+    // A late report is judged like every report before it.
     held.report([]);
     expect(starts(held)).toHaveLength(1);
     expect(held.agent.state).toBe("TERMINATED");

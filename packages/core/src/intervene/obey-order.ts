@@ -4,25 +4,27 @@ import { wasStopped } from "../assess/terminal-signs.ts";
 import type { Context } from "../context.ts";
 import type { StopLife } from "../incident.ts";
 import { endedAtLimit, isStanding } from "../limit.ts";
-import { type AgentRecord, hasLeftovers, isStartingAgain } from "../record.ts";
+import { type AgentRecord, hasLeftovers, isStartingAgain, lifeOf, withEnding, withSeen } from "../record.ts";
 import { isBetweenRuns } from "../restart-rule.ts";
 import type { OrderSignal, Signal } from "../signal.ts";
-import type { Intervened } from "./alert-life.ts";
+import { type Intervened, unchanged, withEvents } from "./alert-life.ts";
 import { closeIncident, openIncident } from "./incident-life.ts";
 import { orderStop, refuseStop, type StopOrder, saveWork, withdrawStop } from "./stop-life.ts";
 
-/** A person's word: it needs no evidence and no budget, but no freeze either, and their agent's work is saved first like any other's. */
+/** A person's order needs no evidence and no budget, but no freeze either; the work is saved first like any other's. */
 export function obeyOrder(record: AgentRecord, signal: Signal, context: Context): Intervened {
-  if (record.seen.terminal === null) return { record, events: [], actions: [] };
+  if (record.seen.terminal === null) return unchanged(record);
   if (signal.kind === "ordered") return takeOrder(record, signal, context);
-  return isForbiddenToStay(record, context) ? saveWork(record, leftoversOrder(record), context) : goOn(record, context);
+  return mustEndLeftovers(record, context)
+    ? saveWork(record, leftoversOrder(record), context)
+    : orderAfterSaving(record, context);
 }
 
-/** Children of an agent that has just ended are given this long to notice. */
+/** So long the children of an agent that has just ended get to notice. */
 const leftoverGrace = seconds(10);
 
-/** The owner's own rule (`on_leftovers: end`) is an order given beforehand: once for each life. */
-function isForbiddenToStay(record: AgentRecord, { now, policy, doubt }: Context): boolean {
+/** The owner's rule `on_leftovers: end` is an order given in advance, once for each life. */
+function mustEndLeftovers(record: AgentRecord, { now, policy, doubt }: Context): boolean {
   const since = record.seen.terminal?.leftovers?.since ?? null;
   if (since === null || record.ending.stop !== null || doubt.frozen) return false;
   return policy.terminal.endLeftovers && policy.mode === "act" && !policy.protected && now - since >= leftoverGrace;
@@ -40,36 +42,34 @@ function takeOrder(record: AgentRecord, order: OrderSignal, context: Context): I
   const { doubt } = context;
   const thenRestart = order.order === "restart";
   const isDown = record.seen.terminal?.exit != null && !hasLeftovers(record);
-  // To let it lie does nothing to anybody.
+  // A stop of an agent that is down harms nobody, so a freeze does not forbid it.
   if (isDown && !thenRestart && isComingBack(record)) return cancelRestart(record, order, context);
   if (doubt.frozen) return refuseStop(record, "frozen", "ordered");
-  // Nothing is left to stop, but to start it again there need be nothing.
-  if (isDown) return thenRestart ? { record, events: [], actions: [] } : refuseStop(record, "already-over", "ordered");
+  // Nothing is left to stop. A restart needs nothing to stop.
+  if (isDown) return thenRestart ? unchanged(record) : refuseStop(record, "already-over", "ordered");
   const { key, actor, force } = order;
   const { stop } = record.ending;
-  if (stop?.key === key) return { record, events: [], actions: [] };
+  if (stop?.key === key) return unchanged(record);
   if (stop !== null && stop.orderedAt !== null && stop.outcome === null) return adopt(record, stop, actor, thenRestart);
   return saveWork(record, { key, cause: "ordered", actor, thenRestart, force }, context);
 }
 
-/** It is down, and we would start it again. One that is being started is neither: it is stopped once it is there. */
+/** The agent is down and we would start it again. One that is being started is stopped once it is there. */
 export const isComingBack = (record: AgentRecord): boolean =>
   !isStartingAgain(record) && (record.ladder.incident !== null || endedAtLimit(record) || isBetweenRuns(record));
 
-/** Who wants it ended while it is between two lives wants no next one. */
+/** A stop between two lives cancels the next one. */
 function cancelRestart(record: AgentRecord, order: OrderSignal, context: Context): Intervened {
   const { now } = context;
   const { agentId, health } = record;
   const { incarnation } = record.life;
   const opened =
-    record.ladder.incident === null
-      ? openIncident(record, "UNRESPONSIVE", health.reason, context)
-      : { record, events: [], actions: [] };
+    record.ladder.incident === null ? openIncident(record, "UNRESPONSIVE", health.reason, context) : unchanged(record);
   const { incident } = opened.record.ladder;
   if (incident === null) return opened;
   const limit = isStanding(record.seen.limit) ? { ...record.seen.limit, resumedAt: now } : record.seen.limit;
   const closed = closeIncident(
-    { ...opened.record, seen: { ...opened.record.seen, limit } },
+    withSeen(opened.record, { limit }),
     incident,
     "handed-to-a-person",
     "ended-by-person",
@@ -98,28 +98,26 @@ function cancelRestart(record: AgentRecord, order: OrderSignal, context: Context
   };
 }
 
-/** It is being stopped already: nothing is done twice, but from here on it is theirs, and theirs is the last word on what follows. */
+/** The stop is under way already. From here on it is the person's, who also decides what follows. */
 function adopt(record: AgentRecord, stop: StopLife, actor: string, thenRestart: boolean): Intervened {
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { agentId, incarnation } = lifeOf(record);
   const evidence = ["order"];
   const payload = { agentId, incarnation, key: stop.key, actor, because: "ordered" as const, evidence };
-  return {
-    record: { ...record, ending: { ...record.ending, stop: { ...stop, cause: "ordered", actor, thenRestart } } },
-    events: [{ type: "TERMINATION_ORDERED", payload }],
-    actions: [],
-  };
+  return withEvents(withEnding(record, { stop: { ...stop, cause: "ordered", actor, thenRestart } }), {
+    type: "TERMINATION_ORDERED",
+    payload,
+  });
 }
 
-/** The work is saved, or is not: the order follows, unless a freeze came between or what cannot be saved must be. */
-function goOn(record: AgentRecord, context: Context): Intervened {
+/** The work is saved, or not: the order follows, unless a freeze came or the work must be saved. */
+function orderAfterSaving(record: AgentRecord, context: Context): Intervened {
   const { policy, doubt } = context;
   const { stop } = record.ending;
-  const unchanged: Intervened = { record, events: [], actions: [] };
-  if (stop === null || stop.cause !== "ordered" || stop.saved === null || stop.orderedAt !== null) return unchanged;
+  if (stop === null || stop.cause !== "ordered" || stop.saved === null || stop.orderedAt !== null)
+    return unchanged(record);
   if (doubt.frozen) return withdrawStop(record, "frozen");
   const mustSave = !stop.force && !policy.saving.acceptFailure;
   if (stop.saved.kind === "not-saved" && mustSave) return withdrawStop(record, "work-not-saved");
-  // One that ended by itself meanwhile is stopped all the same, for whatever it left behind.
+  // An agent that ended by itself meanwhile is still stopped, for what it left behind.
   return orderStop(record, stop, context);
 }

@@ -11,10 +11,11 @@ import {
 } from "@rouse/contract";
 import type { Context } from "../context.ts";
 import { kindsOfEvidence, restsOnSilence } from "../decide/evidence.ts";
+import { isOut } from "../decide/kill-gate.ts";
 import type { Incident, StopLife } from "../incident.ts";
-import type { AgentRecord } from "../record.ts";
+import { type AgentRecord, lifeOf, withEnding } from "../record.ts";
 import type { Action, ActionOutcome, Signal } from "../signal.ts";
-import { type Intervened, raiseAlert } from "./alert-life.ts";
+import { type Intervened, raiseAlert, unchanged, withActions, withEvents } from "./alert-life.ts";
 
 export interface StopOrder {
   readonly key: string;
@@ -24,87 +25,69 @@ export interface StopOrder {
   readonly force: boolean;
 }
 
-/** First the work is saved: the order itself follows when that is answered, if everything still holds. */
+/** Saves the work first. The order follows after that, if everything still holds. */
 export function saveWork(record: AgentRecord, order: StopOrder, { now, policy }: Context): Intervened {
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { agentId, incarnation } = lifeOf(record);
   const stop: StopLife = { ...order, decidedAt: now, saved: null, orderedAt: null, evidence: [], outcome: null };
   const counts = { ...record.ladder.counts, stops: record.ladder.counts.stops + 1 };
-  return {
-    record: { ...record, ending: { ...record.ending, stop, refused: null }, ladder: { ...record.ladder, counts } },
-    events: [],
-    actions: [{ kind: "save-work", key: `${order.key}/work`, agentId, incarnation, within: policy.saving.within }],
-  };
+  return withActions(
+    { ...record, ending: { ...record.ending, stop, refused: null }, ladder: { ...record.ladder, counts } },
+    { kind: "save-work", key: `${order.key}/work`, agentId, incarnation, within: policy.saving.within },
+  );
 }
 
-/** Written down, and then done by whoever holds the agent. */
+/** Orders the holder to stop the agent. */
 export function orderStop(record: AgentRecord, stop: StopLife, context: Context): Intervened {
   const { now, policy } = context;
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { stopGrace: grace } = policy;
+  const { agentId, incarnation } = lifeOf(record);
   const { key, cause, actor } = stop;
   const evidence = evidenceFor(record, cause, context);
   const payload = { agentId, incarnation, key, actor, because: cause, evidence };
   return {
-    record: { ...record, ending: { ...record.ending, stop: { ...stop, orderedAt: now, evidence } } },
+    record: withEnding(record, { stop: { ...stop, orderedAt: now, evidence } }),
     events: [{ type: "TERMINATION_ORDERED", payload }],
-    actions: [
-      {
-        kind: "stop-agent",
-        key,
-        agentId,
-        incarnation,
-        grace: policy.stopGrace,
-        ...validity(record, cause, context),
-      },
-    ],
+    actions: [{ kind: "stop-agent", key, agentId, incarnation, grace, ...validity(record, cause, context) }],
   };
 }
 
-/** Longer than a busy machine takes to write an order down and hand it over; shorter than an agent takes to be another. */
+/** Longer than a busy machine takes to save and deliver an order; shorter than an agent takes to change. */
 const ordersLast: DurationMs = seconds(10);
 
-/** What was true when it was decided has to be true when it is done: whoever holds the agent may have stood still in between. */
+/** What was true at the decision must be true at the stop: the holder may have been paused in between. */
 function validity(record: AgentRecord, cause: StopCause, { now, policy }: Context) {
   if (cause === "ordered") return { spends: false };
   const isSilent = cause !== "decided" && restsOnSilence(record, policy);
   return { spends: true, notAfter: now + ordersLast, ...(isSilent ? { silentAt: now } : {}) };
 }
 
-/** The matter is over while an order of ours is out, or nobody knows where it is. What its holder has begun cannot be taken back. */
+/** The matter is over while our order is out. A stop that the holder has begun cannot be taken back. */
 export function recallStop(record: AgentRecord): Intervened {
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { agentId, incarnation } = lifeOf(record);
   const { stop } = record.ending;
-  const isOut = stop !== null && stop.orderedAt !== null && stop.outcome === null;
-  if (!isOut || stop.cause === "ordered" || stop.recalled === true) return { record, events: [], actions: [] };
+  if (!isOut(stop)) return unchanged(record);
   const action: Action = { kind: "withdraw-stop", key: `${stop.key}/over`, agentId, incarnation, stop: stop.key };
-  return {
-    record: { ...record, ending: { ...record.ending, stop: { ...stop, recalled: true } } },
-    events: [],
-    actions: [action],
-  };
+  return withActions(withEnding(record, { stop: { ...stop, recalled: true } }), action);
 }
 
-/** What changed while the work was being saved changes the decision. */
+/** Something changed while the work was being saved. */
 export function withdrawStop(record: AgentRecord, because: StopRefusal): Intervened {
   const cause = record.ending.stop?.cause ?? "ordered";
   return {
     ...refuseStop(record, because, cause),
-    record: { ...record, ending: { ...record.ending, stop: null, refused: because } },
+    record: withEnding(record, { stop: null, refused: because }),
   };
 }
 
 export function refuseStop(record: AgentRecord, because: StopRefusal, cause: StopCause): Intervened {
   const { agentId } = record;
-  return {
-    record: { ...record, ending: { ...record.ending, refused: because } },
-    events: [{ type: "TERMINATION_REFUSED", payload: { agentId, because, cause } }],
-    actions: [],
-  };
+  return withEvents(withEnding(record, { refused: because }), {
+    type: "TERMINATION_REFUSED",
+    payload: { agentId, because, cause },
+  });
 }
 
-/** It should be stopped, and what keeps it from being stopped does not end: whoever runs Rouse has to look. */
+/** The agent should be stopped and the gate does not open: a person has to look. */
 export function tellShutGate(
   record: AgentRecord,
   { illness, cause }: Pick<Incident, "illness" | "cause">,
@@ -124,110 +107,93 @@ const evidenceFor = (record: AgentRecord, cause: StopCause, context: Context): s
   ...record.health.findings.filter(({ level }) => level !== "note").map(({ text }) => text),
 ];
 
-/** The hands' answers: whether the work is safe, and how the stop went. Survivors are never called done. */
+/** The outcomes: whether the work is saved, and how the stop went. Survivors never count as stopped. */
 export function followStop(record: AgentRecord, signal: Signal): Intervened {
   const { stop } = record.ending;
-  const unchanged: Intervened = { record, events: [], actions: [] };
-  if (stop === null || signal.kind !== "action-outcome" || signal.outcome === "delivered") return unchanged;
+  if (stop === null || signal.kind !== "action-outcome" || signal.outcome === "delivered") return unchanged(record);
   const { outcome } = signal;
   if (signal.key === `${stop.key}/work` && outcome.kind === "work" && stop.saved === null)
     return noteWork(record, stop, outcome);
   if (signal.key === stop.key && outcome.kind === "interrupted" && stop.outcome === null)
     return { ...decideAnew(record, stop), actions: recallStop(record).actions };
-  if (signal.key !== stop.key || outcome.kind !== "stop" || stop.outcome !== null) return unchanged;
-  if (outcome.stop.kind === "refused" && outcome.stop.because === "attached") return giveWay(record, stop);
-  // A person's order has no such conditions: whoever refuses it has refused it.
+  if (signal.key !== stop.key || outcome.kind !== "stop" || stop.outcome !== null) return unchanged(record);
+  if (outcome.stop.kind === "refused" && outcome.stop.because === "attached") return yieldToPerson(record, stop);
+  // A person's order has no such conditions.
   if (outcome.stop.kind === "refused" && stop.cause !== "ordered" && overtaken.has(outcome.stop.because))
     return tellOvertaken(record, stop);
-  return {
-    record: { ...record, ending: { ...record.ending, stop: { ...stop, outcome: outcome.stop } } },
-    events: describe(record, stop, outcome.stop),
-    actions: [],
-  };
+  return withEvents(
+    withEnding(record, { stop: { ...stop, outcome: outcome.stop } }),
+    ...describe(record, stop, outcome.stop),
+  );
 }
 
 const overtaken: ReadonlySet<OrderRefusal> = new Set<OrderRefusal>(["too-late", "moved-since"]);
 
-/** What it was decided on is over or unknown by now: said, and asked anew. */
+/** The reason for the stop is over or unknown by now: it is decided anew. */
 function tellOvertaken(record: AgentRecord, stop: StopLife): Intervened {
   const payload = { agentId: record.agentId, because: "overtaken", cause: stop.cause } as const;
   return { ...decideAnew(record, stop), events: [{ type: "TERMINATION_REFUSED", payload }] };
 }
 
-/** Its holder sees somebody at the terminal whom we had not heard of. Whoever took our stop over wants it all the same: it goes out as theirs. */
-function giveWay(record: AgentRecord, stop: StopLife): Intervened {
+/** The holder sees a person at the terminal. A person's own order goes out once more; ours is withdrawn. */
+function yieldToPerson(record: AgentRecord, stop: StopLife): Intervened {
   return stop.cause === "ordered" ? decideAnew(record, stop) : withdrawStop(record, "attached");
 }
 
-/** After a crash, or when the holder could not be reached, time has passed: everything is asked again before anybody is stopped. */
+/** After a crash, or without contact to the holder, time has passed: everything is decided anew before a stop. */
 function decideAnew(record: AgentRecord, stop: StopLife): Intervened {
   const { incident } = record.ladder;
-  // A person took it over meanwhile: theirs is no decision of ours, it goes out once more.
+  // A person took the order over, so it goes out once more.
   if (stop.cause === "ordered")
-    return {
-      record: { ...record, ending: { ...record.ending, stop: { ...stop, key: `${stop.key}/again`, orderedAt: null } } },
-      events: [],
-      actions: [],
-    };
+    return unchanged(withEnding(record, { stop: { ...stop, key: `${stop.key}/again`, orderedAt: null } }));
   const stage = incident?.stage;
-  if (incident === null || stage?.kind !== "stopping")
-    return { record: { ...record, ending: { ...record.ending, stop: null } }, events: [], actions: [] };
+  if (incident === null || stage?.kind !== "stopping") return unchanged(withEnding(record, { stop: null }));
   const again = { ...incident, stage: { ...stage, interrupted: stage.interrupted + 1 } };
-  return {
-    record: { ...record, ending: { ...record.ending, stop: null }, ladder: { ...record.ladder, incident: again } },
-    events: [],
-    actions: [],
-  };
+  return unchanged({
+    ...record,
+    ending: { ...record.ending, stop: null },
+    ladder: { ...record.ladder, incident: again },
+  });
 }
 
-/** It ended by our stop although the answer never came: the fact is the same. */
+/** The agent ended by our stop although the answer never came. */
 export function concludeStop(record: AgentRecord): Intervened {
   const { incident } = record.ladder;
   const { stop } = record.ending;
   const { terminal } = record.seen;
   const unseen = terminal?.exit?.cause === "stopped" && stop?.outcome?.kind !== "stopped";
-  if (!unseen || incident?.stage.kind !== "stopping") return { record, events: [], actions: [] };
+  if (!unseen || incident?.stage.kind !== "stopping") return unchanged(record);
   const { cause, actor } = incident.stage;
   const life = { key: "", cause, actor, decidedAt: incident.openedAt, thenRestart: false, force: false };
   const outcome = { kind: "stopped", forced: false, processes: 0 } as const;
   const ended: StopLife = { ...(stop ?? { ...life, saved: null, orderedAt: null, evidence: [] }), cause, outcome };
-  return {
-    record: { ...record, ending: { ...record.ending, stop: ended } },
-    events: describe(record, ended, outcome),
-    actions: [],
-  };
+  return withEvents(withEnding(record, { stop: ended }), ...describe(record, ended, outcome));
 }
 
-/** The same for a person's order: whoever was asked again after a crash found nobody left, and knew no longer that it was by this order. */
+/** The same for a person's order: after a crash the holder found the agent ended and no longer knew by which order. */
 export function concludeOrder(record: AgentRecord): Intervened {
   const { stop } = record.ending;
   const { terminal } = record.seen;
   const exit = terminal?.exit ?? null;
   if (stop?.cause !== "ordered" || stop.outcome?.kind !== "already-over" || exit?.cause !== "stopped")
-    return { record, events: [], actions: [] };
+    return unchanged(record);
   const outcome = { kind: "stopped", forced: exit.signal === "SIGKILL", processes: 0 } as const;
-  return {
-    record: { ...record, ending: { ...record.ending, stop: { ...stop, outcome } } },
-    events: describe(record, stop, outcome),
-    actions: [],
-  };
+  return withEvents(withEnding(record, { stop: { ...stop, outcome } }), ...describe(record, stop, outcome));
 }
 
 function noteWork(record: AgentRecord, stop: StopLife, { work }: Extract<ActionOutcome, { kind: "work" }>): Intervened {
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { agentId, incarnation } = lifeOf(record);
   const events: RouseEvent[] =
     work.kind === "saved"
       ? [{ type: "WORK_SAVED", payload: { agentId, incarnation, commit: work.commit, changed: work.changed } }]
       : work.kind === "not-saved"
         ? [{ type: "WORK_NOT_SAVED", payload: { agentId, incarnation, problem: work.problem } }]
         : [];
-  return { record: { ...record, ending: { ...record.ending, stop: { ...stop, saved: work } } }, events, actions: [] };
+  return withEvents(withEnding(record, { stop: { ...stop, saved: work } }), ...events);
 }
 
 function describe(record: AgentRecord, stop: StopLife, outcome: NonNullable<StopLife["outcome"]>): RouseEvent[] {
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { agentId, incarnation } = lifeOf(record);
   const { cause: because, actor } = stop;
   switch (outcome.kind) {
     case "stopped": {

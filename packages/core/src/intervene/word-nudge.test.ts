@@ -7,7 +7,7 @@ import { type Story, story } from "../story.test-support.ts";
 
 const textsOf = (agent: Story): string[] => agent.told("NUDGE_SENT").map(({ message }) => message);
 
-/** Agents that get nowhere in every way they can, and put these words wherever words can be put. */
+/** Agents that get nowhere in every possible way, with these words in every text they can send. */
 const stories: Readonly<Record<string, (word: string) => Story>> = {
   "stands still"(word) {
     const agent = story();

@@ -1,25 +1,19 @@
-import {
-  describeDuration,
-  type FindingKind,
-  type LoopKind,
-  loopKinds,
-  type MonoMs,
-  type NudgeTemplate,
-} from "@rouse/contract";
+import { describeDuration, type FindingKind, type MonoMs, type NudgeTemplate } from "@rouse/contract";
+import { isLoop } from "../assess/moved-since.ts";
 import type { AgentRecord } from "../record.ts";
-import type { TakenTask } from "../tasks/taken-from.ts";
+import type { TakenTask } from "../tasks/task-record.ts";
 
-/** What an agent is told. Facts in fixed words and numbers: nothing that an agent, a tool or a web page wrote gets in. */
+/**
+ * What an agent is told: facts in fixed words and numbers. Nothing that an agent, a tool or a web page wrote gets in.
+ */
 export interface Wording {
   readonly template: NudgeTemplate;
   readonly text: string;
 }
 
-const choices = ["Please either:", "- Update your progress", "- Request handoff if stuck", "- Report blockers"].join(
-  "\n",
-);
+const choices = "Please either:\n- Update your progress\n- Request handoff if stuck\n- Report blockers";
 
-/** Loops that by their own definition bring the same again. Of the others (one call whatever comes back, failures of different kinds) nobody knows that. */
+/** Loops that by definition bring nothing new. Other loops (one call with varying results, different failures) may. */
 const bringsNothing: ReadonlySet<FindingKind> = new Set<FindingKind>([
   "identical-step",
   "error-class",
@@ -29,17 +23,17 @@ const bringsNothing: ReadonlySet<FindingKind> = new Set<FindingKind>([
   "stale-results",
 ]);
 
-/** The default is the reminder of old; of a loop, the loop is named. */
+/** The usual reminder; for a loop, the loop is named. */
 export function wordNudge(record: AgentRecord, cause: FindingKind | null, now: MonoMs): Wording {
   const finding = record.health.findings.find(({ kind }) => kind === cause);
-  if (finding !== undefined && loopKinds.includes(finding.kind as LoopKind)) {
+  if (finding !== undefined && isLoop(finding.kind)) {
     const outcome = bringsNothing.has(finding.kind) ? " Nothing new has come of it." : "";
     return { template: "loop", text: `FACT: ${sentence(finding.text)}${outcome}\n${choices}` };
   }
-  // If there is work on its hook, it must run it.
+  // A task that waits must be started.
   if (finding?.kind === "task-not-started")
     return { template: "reminder", text: `REMINDER: ${sentence(taskWaits(record, now))} Start it, or ${softened}` };
-  // A person may ask for it at any time; of one that rests or waits, no time it worked is to be told.
+  // A person may ask at any time; an agent that rests or waits is told no working time.
   if (finding === undefined && record.work.activity.kind !== "RUNNING")
     return { template: "reminder", text: `REMINDER: You are asked how it goes. ${choices}` };
   const checkpoint = record.seen.facts.checkpoint ?? record.seen.facts.progress;

@@ -5,7 +5,7 @@ import { endings, startsFailing } from "../ladder-story.test-support.ts";
 
 const starts = ({ agent }: HeldStory) => agent.did("restart-agent").map(({ key }) => key);
 
-/** Its process is over and it was ordered to be started again. */
+/** The process is over and a start was ordered. */
 function isGone(given: HeldGiven = {}): HeldStory {
   const held = heldStory({ taskId: "t1", ...given });
   held.exits({ code: 1 });

@@ -1,18 +1,18 @@
 import type { Checkpoint, CheckpointFlaw, LostWork } from "@rouse/contract";
 
-/** One checkpoint of a task and what was found wrong with it. `null`: not even its head can be read, or is there. */
+/** A checkpoint of a task and its flaws. `null`: not even its head can be read. */
 export interface CheckpointLink {
   readonly checkpoint: Checkpoint | null;
   readonly flaws: readonly CheckpointFlaw[];
 }
 
-export interface CheckpointChoice {
+interface CheckpointChoice {
   /** `null`: the task starts over, and a person is told. */
   readonly checkpoint: Checkpoint | null;
   readonly lost: LostWork;
 }
 
-/** Each checkpoint is whole by itself: a flaw of the ones before it is said, but does not keep anybody from going on with it. */
+/** Each checkpoint is whole by itself: a flaw of its parents is reported, but it can still be used. */
 const spoils: Readonly<Record<CheckpointFlaw, boolean>> = {
   "head-changed": true,
   "state-missing": true,
@@ -25,7 +25,7 @@ const spoils: Readonly<Record<CheckpointFlaw, boolean>> = {
 
 export const isUsable = (flaws: readonly CheckpointFlaw[]): boolean => !flaws.some((flaw) => spoils[flaw]);
 
-/** From the newest checkpoint on: the first that can be used. `olderUnread`: there are more than were looked at. */
+/** The newest checkpoint that can be used. `olderUnread`: there are more than were looked at. */
 export function chooseCheckpoint(links: readonly CheckpointLink[], olderUnread = false): CheckpointChoice {
   const place = links.findIndex(({ checkpoint, flaws }) => checkpoint !== null && isUsable(flaws));
   const chosen = links[place]?.checkpoint ?? null;
@@ -39,7 +39,7 @@ export function chooseCheckpoint(links: readonly CheckpointLink[], olderUnread =
   return { checkpoint: chosen, lost: chosen === null && olderUnread ? { ...lost, olderUnread } : lost };
 }
 
-/** What a changed head says of its step is nothing to count with. */
+/** The step in a changed head cannot be counted with. */
 function countSteps(newest: CheckpointLink | undefined, chosen: Checkpoint | null): number | null {
   if (chosen === null || newest?.checkpoint == null) return null;
   if (newest.flaws.includes("head-changed") || newest.flaws.includes("unreadable")) return null;

@@ -4,7 +4,7 @@ import { goesQuiet, repeatsError, startsFailing } from "../ladder-story.test-sup
 import { type StoryGiven, story, type Witnessed } from "../story.test-support.ts";
 import { type Fate, fateOfWork } from "./fate-of-work.ts";
 
-/** What a life meant for its work, turn by turn. */
+/** What each turn of a life meant for its tasks. */
 function noteFates() {
   const fates: string[] = [];
   const note = (fate: Fate): string => ("because" in fate ? `${fate.kind}: ${fate.because}` : fate.kind);

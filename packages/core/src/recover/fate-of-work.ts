@@ -5,21 +5,21 @@ import type { TerminalFacts } from "../terminal-facts.ts";
 
 /** What a turn of an agent means for the tasks it holds. */
 export type Fate =
-  /** `afterLimit`: it did not fail, so nothing is charged for it. */
+  /** `afterLimit`: the agent did not fail, so no recovery is charged. */
   | { readonly kind: "recovering"; readonly because: TaskReason; readonly afterLimit: boolean }
   | { readonly kind: "released" | "blocked"; readonly because: TaskReason }
   | { readonly kind: "recovered"; readonly incarnation: number }
   | { readonly kind: "completed" };
 
 /**
- * Claims are released when an agent is stopped, so that the work can be taken up; while it is being brought back they are kept for it, so that nobody
- * else does the same work beside it.
+ * Claims are released when an agent is stopped, so that others can work. While it is being brought back they are kept
+ * for it, so that nobody does the same work beside it.
  */
 export function fateOfWork(before: AgentRecord, after: AgentRecord): Fate | null {
   if (after.life.incarnation > before.life.incarnation)
     return { kind: "recovered", incarnation: after.life.incarnation };
   const isOrderedNow = isStartingAgain(after) && after.ending.restart?.key !== before.ending.restart?.key;
-  // What it was started for is done; what it is started for next it takes up itself.
+  // The finished run has done its task, and the next one takes its own.
   if (isOrderedNow && after.ending.restart?.because === "kept-running")
     return isOver(before) ? null : fateOfDead(after);
   if (isOrderedNow)
@@ -30,7 +30,7 @@ export function fateOfWork(before: AgentRecord, after: AgentRecord): Fate | null
     };
   if (wasHandedOff(before, after)) return { kind: "released", because: "handed-off" };
   if (isOver(after) && isSettled(after) && !(isOver(before) && isSettled(before))) return fateOfDead(after);
-  // Of an agent that we did not start, its own word is all there is.
+  // The word of an agent that we did not start is all there is.
   const saysDone =
     after.seen.terminal === null && after.work.activity.kind === "FINISHED" && before.work.activity.kind !== "FINISHED";
   if (saysDone) return { kind: "completed" };
@@ -39,7 +39,7 @@ export function fateOfWork(before: AgentRecord, after: AgentRecord): Fate | null
 
 const isOrdered = ({ ending: { restart } }: AgentRecord): boolean => restart?.because === "ordered";
 
-/** Nothing more is done about it by us. */
+/** Rouse does nothing more about the agent. */
 export const isSettled = (record: AgentRecord): boolean =>
   record.ladder.incident === null &&
   !isStartingAgain(record) &&
@@ -64,8 +64,8 @@ function fateOfDead({
 }
 
 /**
- * A person or somebody's signal ended it in the middle, though its status may be 0. After its turn, with status 0, it is how one leaves a program that
- * is done.
+ * A person or a signal ended the agent in the middle of its work, even with status 0. After its turn, status 0 is the
+ * ordinary way to leave a program.
  */
 function isBrokenOff(terminal: TerminalFacts | null): boolean {
   const exit = terminal?.exit ?? null;
@@ -74,6 +74,6 @@ function isBrokenOff(terminal: TerminalFacts | null): boolean {
   return !isDone || (exit.cause === "person" && exit.code !== 0);
 }
 
-/** Silent, not ours to start again, and a person's matter: whoever it was, its work must not wait for it. */
+/** Silent, not ours to start, and handed to a person: its work must not wait for it. */
 export const isGone = ({ seen: { terminal }, ladder: { handedOver } }: AgentRecord): boolean =>
   terminal === null && handedOver !== null && handedOver.illness === "UNRESPONSIVE";

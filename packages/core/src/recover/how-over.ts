@@ -1,10 +1,10 @@
 import type { HowOver, MonoMs, Policy, RemovalRefusal } from "@rouse/contract";
 import { isAfterFailure } from "../assess/missed-beats.ts";
 import { endedAtLimit } from "../limit.ts";
-import { type AgentRecord, isOver } from "../record.ts";
+import { type AgentRecord, isOver, isStartingAgain } from "../record.ts";
 import { isBetweenRuns } from "../restart-rule.ts";
-import { isSettled } from "./fate-of-work.ts";
-import { mayStart } from "./keep-running.ts";
+import { isGone, isSettled } from "./fate-of-work.ts";
+import { mayStart } from "./restart-life.ts";
 
 /** How an agent is over, and since when. */
 export interface Over extends HowOver {
@@ -12,14 +12,14 @@ export interface Over extends HowOver {
 }
 
 /**
- * The one rule for what is over: nothing of it is there, and nothing more comes of it by itself. `null` for one that lives, also when it said that it is
- * done and its program stays; for one that left processes; and for one that may be started again.
+ * The one rule for what is over: no process is left, and nothing more comes of the agent by itself. `null` while it
+ * lives (even if it says that it is done), left processes, or may be started again.
  */
 export function howOver(record: AgentRecord, policy: Policy): Over | null {
   const { health } = record;
   const { terminal } = record.seen;
   const { activity } = record.work;
-  // Of an agent that we did not start, its own word is all there is.
+  // The word of an agent that we did not start is all there is.
   if (terminal === null)
     return activity.kind === "FINISHED" ? { how: "finished", code: null, signal: null, at: activity.since } : null;
   if (terminal.exit === null || worksOn(record) || !isSettled(record) || isUndecided(record, policy)) return null;
@@ -29,13 +29,13 @@ export function howOver(record: AgentRecord, policy: Policy): Over | null {
   return { how, code, signal, at };
 }
 
-/** Whoever stopped them has ended them, also when no holder was left to say so. */
+/** A stop has ended the leftovers, also when no holder was left to say so. */
 export function worksOn({ seen: { terminal }, ending: { stop } }: AgentRecord): boolean {
   const isEnded = stop?.outcome?.kind === "stopped" || stop?.outcome?.kind === "already-over";
   return (terminal?.leftovers ?? null) !== null && !isEnded;
 }
 
-/** Its end was found to be an illness, and what is to be done about it is not decided yet. Who is only observed is left as it is. */
+/** The end was found to be an illness and nothing is decided about it yet. In observe mode it stays as it is. */
 const isUndecided = (
   { health: { findings }, ladder: { handedOver } }: AgentRecord,
   { mode, enabled }: Policy,
@@ -46,8 +46,8 @@ const isUndecided = (
   findings.some(({ kind, level }) => kind === "process-exited" && level !== "note");
 
 /**
- * Why it may not be taken out of the list; `null`: it may. One that only ever sent beats and fell silent may, or whose run failed: nobody can say that
- * it lives, and should it beat again, it is new.
+ * Why the agent may not be removed from the list; `null`: it may. One that only sent beats and fell silent, or whose
+ * run failed, may: should it beat again, it is new.
  */
 export function refuseRemoval(record: AgentRecord, policy: Policy): RemovalRefusal | null {
   const { health } = record;
@@ -61,9 +61,27 @@ export function refuseRemoval(record: AgentRecord, policy: Policy): RemovalRefus
   return terminal.exit === null ? "runs" : "starts-again";
 }
 
-/** What it is shown to be doing: a process that ended does nothing, whatever it did last; but one that ended at its limit waits for that. */
+/** An ended process does nothing, whatever it did last; but an agent that ended at its limit waits for that. */
 export function isExited(record: AgentRecord): boolean {
   const { activity } = record.work;
   const waits = activity.kind === "WAITING" && activity.for === "provider" && endedAtLimit(record);
   return isOver(record) && activity.kind !== "FINISHED" && !waits;
 }
+
+/**
+ * Whether the life that asks in this agent's name is over. `life`: which one asks; a later life than was heard of is
+ * not over. `null`: unknown, so it may be the life that is being started.
+ */
+export function isLifeOver(record: AgentRecord, life: number | null): boolean {
+  if (life !== null && life > record.life.incarnation) return false;
+  if (life === null && isStartingAgain(record)) return false;
+  return isOver(record) || saidThatItIsDone(record);
+}
+
+/** The agent's work was given away and nothing more happens to it: nothing is kept for it. */
+export const isGoneForGood = (record: AgentRecord): boolean =>
+  (isOver(record) && isSettled(record)) || saidThatItIsDone(record) || isGone(record);
+
+/** A program that says so in a terminal may take the next task. */
+const saidThatItIsDone = ({ seen: { terminal }, work: { activity } }: AgentRecord): boolean =>
+  terminal === null && activity.kind === "FINISHED";

@@ -5,7 +5,7 @@ import { heldByLimit, limitSeenToAt } from "../limit.ts";
 import { readRecord } from "../read-record.ts";
 import { ms } from "../story.test-support.ts";
 import { fateOfWork } from "./fate-of-work.ts";
-import { isGoneForGood } from "./life-over.ts";
+import { isGoneForGood } from "./how-over.ts";
 
 const claude: HeldGiven["hold"] = { family: "claude-code", input: "terminal" };
 const stream: HeldGiven["hold"] = { family: "claude-code", structured: true, input: "stdin" };
@@ -25,11 +25,11 @@ const resumes = (after_exit: LimitResume, in_terminal: LimitResume): NonNullable
 
 const told = ({ agent }: HeldStory, type: string) => agent.events.filter((event) => event.type === type);
 
-/** Everything that was done about it or asked of anybody. */
+/** Every action and question about the agent. */
 const done = ({ agent }: HeldStory): string[] =>
   agent.actions.map(({ kind }) => kind).filter((kind) => kind !== "resolve-alert");
 
-/** How many seconds after `since` the first action of this kind was decided, looked at second by second. */
+/** Seconds after `since` at which the first action of this kind was decided, looked at every second. */
 function decidedAfter(held: HeldStory, kind: string, within: string): number | null {
   const from = held.agent.now;
   while (held.agent.now < from + ms(within)) {
@@ -374,11 +374,11 @@ describe("an agent whose process ended at its limit", () => {
     expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "started-again" } }]);
     expect(held.agent.did("restart-agent")).toMatchObject([{ reason: "its provider's limit is over" }]);
     expect(told(held, "INCIDENT_OPENED")).toEqual([]);
-    // The budget of crashes is untouched.
+    // The restart budget is untouched.
     expect(held.agent.record.recovery.restarts).toEqual([]);
   });
 
-  /** As Gemini CLI does: it tries again by itself, says so, and gives up when we have stopped waiting. */
+  /** Like Gemini CLI: it retries by itself, says so, and gives up after we have stopped waiting. */
   function givesUp(
     hold: NonNullable<HeldGiven["hold"]>,
     after: readonly Sight[],
@@ -712,7 +712,7 @@ describe("an agent whose program says that its limit still stands", () => {
   const stands = (resets: string | null) =>
     ({ kind: "limit-stands", resetsInMs: resets === null ? null : ms(resets) }) as const;
 
-  /** Its limit was to be over, and it was to be started. */
+  /** The limit should be over, and a start was ordered. */
   function askedAfter(resets: string, given: Pick<HeldGiven, "taskId"> = {}): HeldStory {
     const held = heldStory({ ...given, hold: { ...stream } });
     held.shows(hit(resets));
@@ -751,9 +751,9 @@ describe("an agent whose program says that its limit still stands", () => {
     held.passes("2h");
     expect(orders(held)).toHaveLength(1);
     held.passes("1m");
-    // An order that was taken back is remembered by its key: the next one is another.
+    // An order that was taken back is remembered by its key, so the next one has another.
     expect(orders(held).map(({ key }) => key)).toEqual(["worker-1/1/limit/1", "worker-1/1/limit/2"]);
-    // Ordered twice, and it has not gone on yet.
+    // Ordered twice, and the agent has not gone on yet.
     expect(told(held, "LIMIT_RESUMED")).toEqual([]);
     held.startsAgain();
     expect(told(held, "LIMIT_RESUMED")).toMatchObject([{ payload: { how: "started-again" } }]);
@@ -885,7 +885,7 @@ describe("an agent that lives when its limit is over", () => {
     expect(told(held, "AGENT_NEEDS_YOU")).toMatchObject([{ payload: { what: "limit" } }]);
     expect(held.agent.record.work.activity).toMatchObject({ kind: "WAITING", for: "input" });
     expect(done(held)).toEqual([]);
-    // Everything drawn anew: it still stands at its prompt.
+    // The screen is drawn anew, and the agent still stands at its prompt.
     held.prints(40);
     held.passes("40m");
     expect(held.agent.past).toEqual([]);
@@ -1056,7 +1056,7 @@ describe("an agent that lives when its limit is over", () => {
     held.prints(4);
     expect(told(held, "LIMIT_RESUMED")).toEqual([]);
     held.passes("75s");
-    // A footer that says so is not yet work.
+    // A footer is no work.
     held.prints(1);
     expect(told(held, "LIMIT_RESUMED")).toEqual([]);
     held.shows({ kind: "asks-no-more" });

@@ -5,7 +5,7 @@ import { markNow, turnClock } from "../accept/work-clock.ts";
 import { newestFact } from "../assess/moved-since.ts";
 import type { Context } from "../context.ts";
 import { chooseChannel } from "../decide/choose-channel.ts";
-import type { Intervened } from "../intervene/alert-life.ts";
+import { type Intervened, unchanged, withEvents } from "../intervene/alert-life.ts";
 import { queueNudge } from "../intervene/nudge-life.ts";
 import { limitOverWording } from "../intervene/word-nudge.ts";
 import {
@@ -17,26 +17,26 @@ import {
   limitSeenToAt,
   mostResumes,
 } from "../limit.ts";
-import { type AgentRecord, isOver } from "../record.ts";
+import { type AgentRecord, isOver, withSeen } from "../record.ts";
 import type { Limit, TerminalFacts } from "../terminal-facts.ts";
 import { aMoment, reviveAfterLimit } from "./restart-life.ts";
 
-/** What follows when a limit is over: started again where the process ended, told or asked about where it stands at its prompt, else nothing. */
+/**
+ * What follows a limit: an ended agent is started again, one at its prompt is nudged or a person told, else nothing.
+ */
 export function followLimit(record: AgentRecord, context: Context): Intervened {
   const { now, policy } = context;
   const { limit } = record.seen;
   if (!policy.enabled || limit === null || record.work.activity.kind === "FINISHED") return unchanged(record);
   if (isOver(record)) return now < (heldByLimit(record) ?? now) ? unchanged(record) : startAgain(record, context);
-  // A person has it in hand while it lives; whose process ends after all is started again.
+  // A person has the living agent in hand; if its process ends after all, it is started again.
   if (limit.told) return unchanged(record);
   if (isUnheard(record, limit)) return tellPerson(record, limit, context);
   const due = goesOnUntil(record);
   return due === null || now < due ? unchanged(record) : resume(record, limit, context);
 }
 
-const unchanged = (record: AgentRecord): Intervened => ({ record, events: [], actions: [] });
-
-/** When a limit that stands is to be looked at. That its agent could not be started again makes its end a matter after all. */
+undefined; /** When a limit that stands is to be looked at. That its agent could not be started again makes its end a matter after all. */
 export function limitDue(record: AgentRecord, { now, policy }: Context): MonoMs | null {
   if (!policy.enabled) return null;
   const { health } = record;
@@ -49,7 +49,7 @@ export function limitDue(record: AgentRecord, { now, policy }: Context): MonoMs 
 
 function startAgain(record: AgentRecord, { now, policy, doubt }: Context): Intervened {
   const { limit } = record.seen;
-  // Of one that is being started again none stands.
+  // An agent that is being started again has no standing limit.
   if (!isStanding(limit) || !endedAtLimit(record) || doubt.frozen) return unchanged(record);
   if (policy.mode !== "act" || policy.limitResume.afterExit !== "auto") return unchanged(record);
   return reviveAfterLimit(record, limit, now);
@@ -71,11 +71,11 @@ function resume(record: AgentRecord, limit: Limit, context: Context): Intervened
   return andTell(queueNudge(resumed, order, context), limitResumed(record.agentId, limit, "nudged", now));
 }
 
-/** A question that stood there all the while still stands; the time to say that it is done counts from here. */
+/** A question that stood during the limit still stands; the time until the completion marker counts from here. */
 function over(record: AgentRecord, limit: Limit, context: Context): Intervened {
   const { now } = context;
   const { terminal } = record.seen;
-  const next: AgentRecord = { ...record, seen: { ...record.seen, limit: { ...limit, resumedAt: now } } };
+  const next: AgentRecord = withSeen(record, { limit: { ...limit, resumedAt: now } });
   if (terminal === null || terminal.asks === null || terminal.wait !== "provider") return unchanged(next);
   const { what, since } = terminal.asks;
   const ended = terminal.turnEndedAt === null ? null : markNow(record.work.clock, now);
@@ -86,41 +86,43 @@ function over(record: AgentRecord, limit: Limit, context: Context): Intervened {
   };
 }
 
-/** Its turn is over or it is at its prompt; of a quota that is used up, programs make an end of the turn. One that is put off tries again by itself. */
+/**
+ * The turn is over or the agent is at its prompt; a used-up quota ends the turn, too. A rate limit is retried by the
+ * program.
+ */
 function standsStill({ seen: { terminal } }: AgentRecord, { what }: Limit): boolean {
   const asks = terminal?.asks?.what;
   return asks === "prompt" || asks === "draft" || (terminal?.turnEndedAt ?? null) !== null || what === "usage";
 }
 
-/** It was told to go on, and that did not reach it. Whoever writes after it goes on, whether or not it was because of that. */
+/** The nudge to go on did not reach the agent. One that writes after it goes on, for whatever reason. */
 function isUnheard(record: AgentRecord, { since }: Limit): boolean {
   const { nudge } = record.ladder;
   if (nudge?.template !== "limit-over" || nudge.queuedAt < since) return false;
   return nudge.state === "not-sent" || (nudge.state === "unconfirmed" && newestFact(record) <= nudge.queuedAt);
 }
 
-/** From here on it waits for a person like one that asks. */
+/** From here on the agent waits for a person, like one that asks. */
 function tellPerson(record: AgentRecord, limit: Limit, context: Context): Intervened {
   const { now } = context;
   const { agentId } = record;
   const { terminal } = record.seen;
   if (terminal === null) return unchanged(record);
-  // That it stands at its prompt is still true when somebody has drawn the screen anew.
+  // The agent stands at its prompt, however often its screen is drawn anew.
   const what = terminal.asks?.what ?? "limit";
   const asking: TerminalFacts = { ...terminal, asks: { what, since: now }, wait: "input", turnEndedAt: null };
-  const told = { ...record, seen: { ...record.seen, limit: { ...limit, told: true } } };
-  return {
-    record: waitForPerson(told, asking, now, context),
-    events: [{ type: "AGENT_NEEDS_YOU", payload: { agentId, what: "limit", pattern: limit.pattern } }],
-    actions: [],
-  };
+  const told = withSeen(record, { limit: { ...limit, told: true } });
+  return withEvents(waitForPerson(told, asking, now, context), {
+    type: "AGENT_NEEDS_YOU",
+    payload: { agentId, what: "limit", pattern: limit.pattern },
+  });
 }
 
 function waitForPerson(record: AgentRecord, terminal: TerminalFacts, since: MonoMs, context: Context): AgentRecord {
   const { now } = context;
   const activity = { kind: "WAITING", since, for: "input", until: null } as const;
   const clock = turnClock(record.work.clock, activity, record.life.bornAt, context);
-  // It waits for its provider no more; what else follows from that is looked at in a moment.
+  // The agent no longer waits for its provider; the rest is looked at in a moment.
   const findings = record.health.findings.filter(({ kind }) => kind !== "rate-limited");
   return {
     ...record,

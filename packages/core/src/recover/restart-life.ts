@@ -1,17 +1,29 @@
-import type { DurationMs, MonoMs, RecoveryContext, RestartCause, RouseEvent } from "@rouse/contract";
-import { limitReached, limitResumed, standsAgain } from "../accept/read-limit.ts";
+import {
+  type DurationMs,
+  type MonoMs,
+  minutes,
+  type Policy,
+  type RecoveryContext,
+  type RestartCause,
+  type RouseEvent,
+  seconds,
+} from "@rouse/contract";
+import { limitReached, limitResumed, limitStillStands } from "../accept/read-limit.ts";
+import { isIll } from "../assess/health-machine.ts";
+import { earliest } from "../assess/look.ts";
 import type { Context } from "../context.ts";
-import type { Intervened } from "../intervene/alert-life.ts";
+import { blindSince, type Doubt } from "../doubt.ts";
+import { type Intervened, unchanged, withEvents } from "../intervene/alert-life.ts";
 import { endedAtLimit, isStanding } from "../limit.ts";
-import { type AgentRecord, isStartingAgain } from "../record.ts";
-import { recentRestarts } from "../restart-rule.ts";
-import type { Signal } from "../signal.ts";
+import { type AgentRecord, isOver, isStartingAgain, lifeOf, withEnding, withLadder } from "../record.ts";
+import { isBetweenRuns, recentRestarts, restartsAllowed } from "../restart-rule.ts";
+import { type Signal, tellRaised } from "../signal.ts";
 import type { Limit } from "../terminal-facts.ts";
 
-/** Attempts older than any window, of tasks long done, need not be remembered. */
+/** Older attempts than these are of tasks long done. */
 const mostRemembered = 20;
 
-/** An order to start it again: decided and saved, done by the hands; the new life itself is told by its holder. */
+/** Orders a start. The holder of the new life tells of it. */
 export function revive(record: AgentRecord, by: "restart" | "recovery", attempt: number, context: Context): Intervened {
   const { now } = context;
   const isRestart = by === "restart";
@@ -25,28 +37,17 @@ export function revive(record: AgentRecord, by: "restart" | "recovery", attempt:
     ? record.recovery.attempts
     : [...record.recovery.attempts, { taskId: record.task.id, at: now }].slice(-mostRemembered);
   const restartedAt = isRestart ? now : record.recovery.restartedAt;
-  const counts = { ...record.ladder.counts, starts: record.ladder.counts.starts + 1 };
-  const key = `${record.agentId}/${record.life.incarnation}/${by}/${counts.starts}`;
-  return start(
-    {
-      ...record,
-      recovery: { ...record.recovery, restarts, restartedAt, attempts: recoveries },
-      ladder: { ...record.ladder, counts },
-    },
-    key,
-    because,
-    attempt,
-    now,
-  );
+  const { counted, key } = countStart(record, by);
+  const recovery = { ...record.recovery, restarts, restartedAt, attempts: recoveries };
+  return start({ ...counted, recovery }, key, because, attempt, now);
 }
 
 function start(record: AgentRecord, key: string, because: RestartCause, attempt: number, now: MonoMs): Intervened {
-  const { agentId } = record;
-  const { incarnation } = record.life;
+  const { agentId, incarnation } = lifeOf(record);
   const { id: taskId } = record.task;
   const reason = reasonOf(record, because);
   const events: RouseEvent[] = [{ type: "RESTART_ORDERED", payload: { agentId, incarnation, key, because, attempt } }];
-  // Who has finished goes on with nothing.
+  // A finished agent goes on with nothing.
   const isFresh = because === "kept-running";
   const fromCheckpoint = record.task.checkpoint;
   if (!isFresh)
@@ -59,7 +60,7 @@ function start(record: AgentRecord, key: string, because: RestartCause, attempt:
         ...record.ending,
         restart: {
           ...{ key, because, attempt, awaitedSince: now, problem: null },
-          // Where its end has become a matter by then, it is one until its next life is there.
+          // An end that was a matter already stays one until the next life is there.
           ...(endedAtLimit(record) && record.health.state === "HEALTHY" ? { outOfLimit: true } : {}),
         },
       },
@@ -75,32 +76,32 @@ function start(record: AgentRecord, key: string, because: RestartCause, attempt:
   };
 }
 
-/** Whoever is started again tries whether its limit is over. */
+/** Counts one more start and makes its key. */
+function countStart(record: AgentRecord, by: string): { readonly counted: AgentRecord; readonly key: string } {
+  const counts = { ...record.ladder.counts, starts: record.ladder.counts.starts + 1 };
+  const key = `${record.agentId}/${record.life.incarnation}/${by}/${counts.starts}`;
+  return { counted: withLadder(record, { counts }), key };
+}
+
+/** A start tries whether the limit is over. */
 const resumed = (limit: Limit | null, now: MonoMs): Limit | null =>
   isStanding(limit) ? { ...limit, resumedAt: now } : limit;
 
-/** Its limit is over: it goes on with its conversation. That is no crash, so no budget of crashes is charged. */
+/** The limit is over and the agent goes on with its conversation. That is no crash, so no budget is charged. */
 export function reviveAfterLimit(record: AgentRecord, limit: Limit, now: MonoMs): Intervened {
-  const counts = { ...record.ladder.counts, starts: record.ladder.counts.starts + 1 };
-  const key = `${record.agentId}/${record.life.incarnation}/limit/${counts.starts}`;
-  return start({ ...record, ladder: { ...record.ladder, counts } }, key, "limit-over", limit.attempts + 1, now);
+  const { counted, key } = countStart(record, "limit");
+  return start(counted, key, "limit-over", limit.attempts + 1, now);
 }
 
-/** Its owner wants it to run always, and its last run went well. No budget of failures is charged, unless starting it is what fails. */
-export function reviveAfterRun(record: AgentRecord, context: Context): Intervened {
+/** The owner wants the agent to run always and its last run went well. No budget is charged, unless starting fails. */
+function reviveAfterRun(record: AgentRecord, context: Context): Intervened {
   const { now } = context;
-  const counts = { ...record.ladder.counts, starts: record.ladder.counts.starts + 1 };
-  const key = `${record.agentId}/${record.life.incarnation}/always/${counts.starts}`;
+  const { counted, key } = countStart(record, "always");
   const failed = record.ending.restart !== null;
   const restarts = failed ? [...recentRestarts(record, context), now] : record.recovery.restarts;
   const attempt = failed ? restarts.length + 1 : 1;
-  return start(
-    { ...record, ladder: { ...record.ladder, counts }, recovery: { ...record.recovery, restarts, restartedAt: now } },
-    key,
-    "kept-running",
-    attempt,
-    now,
-  );
+  const recovery = { ...record.recovery, restarts, restartedAt: now };
+  return start({ ...counted, recovery }, key, "kept-running", attempt, now);
 }
 
 /** Why its last life ended, in fixed words. */
@@ -117,27 +118,21 @@ function reasonOf(
 }
 
 /**
- * A person's order to start it again. One that was to be stopped first waits for the answer; beside survivors nothing is started. Whoever says so has
- * looked at it, so the attempts before no longer count.
+ * A person's order to start the agent. An agent to be stopped first waits for that; beside survivors nothing is
+ * started. The person has looked at it, so earlier attempts no longer count.
  */
 export function obeyRestart(record: AgentRecord, signal: Signal, { now, doubt }: Context): Intervened {
-  const unchanged: Intervened = { record, events: [], actions: [] };
   if (record.seen.terminal === null || record.seen.terminal.exit === null || doubt.frozen || isStartingAgain(record))
-    return unchanged;
+    return unchanged(record);
   const key = orderKey(record, signal);
-  if (key === null) return unchanged;
-  // Their order is used up with this: whatever comes of it, it is not tried again with every report.
+  if (key === null) return unchanged(record);
+  // The order is used up with this, whatever comes of it: it is not tried again with every report.
   const stop = record.ending.stop === null ? null : { ...record.ending.stop, thenRestart: false };
-  return start(
-    { ...record, ending: { ...record.ending, stop }, recovery: { ...record.recovery, attempts: [], restarts: [] } },
-    `${key}/restart`,
-    "ordered",
-    0,
-    now,
-  );
+  const recovery = { ...record.recovery, attempts: [], restarts: [] };
+  return start({ ...withEnding(record, { stop }), recovery }, `${key}/restart`, "ordered", 0, now);
 }
 
-/** Each order has a key of its own, so that a second one after a failure is not taken for the first, and the first that comes again is. */
+/** Each order has its own key, so that a second order counts and a repeated one does not. */
 function orderKey({ ending: { stop, restart } }: AgentRecord, signal: Signal): string | null {
   if (signal.kind === "ordered") {
     const isKnown = stop?.key === signal.key || restart?.key === `${signal.key}/restart`;
@@ -147,33 +142,31 @@ function orderKey({ ending: { stop, restart } }: AgentRecord, signal: Signal): s
   return stop.outcome?.kind === "stopped" || stop.outcome?.kind === "already-over" ? stop.key : null;
 }
 
-/** What the hands say of it: it could not be started, or what the new life was given to go on with. */
+/** The outcome of a start: it failed, or what the new life was given to go on with. */
 export function followRestart(record: AgentRecord, signal: Signal, context: Context): Intervened {
-  const unchanged: Intervened = { record, events: [], actions: [] };
-  if (signal.kind !== "action-outcome" || signal.outcome === "delivered") return unchanged;
+  if (signal.kind !== "action-outcome" || signal.outcome === "delivered") return unchanged(record);
   const { outcome } = signal;
   if (outcome.kind === "restarted") return noteContext(record, outcome.incarnation, outcome.recovery);
-  if (record.ending.restart?.key !== signal.key) return unchanged;
+  if (record.ending.restart?.key !== signal.key) return unchanged(record);
   if (outcome.kind === "limit-stands") return putOff(record, outcome.resetsInMs, context);
-  return outcome.kind === "not-restarted" ? failRestart(record, outcome.problem) : unchanged;
+  return outcome.kind === "not-restarted" ? failRestart(record, outcome.problem) : unchanged(record);
 }
 
-/** As soon as anybody may look again. */
+/** The soonest next look. */
 export const aMoment: DurationMs = 250;
 
-/** The order is taken back, which is no failure: its agent waits on, as if it had run into the limit once more. */
+/** The order is taken back, which is no failure: the agent waits as if it had met the limit once more. */
 function putOff(record: AgentRecord, resetsInMs: DurationMs | null, { now, policy }: Context): Intervened {
   const { agentId } = record;
   const { restart } = record.ending;
   const { limit } = record.seen;
   const { incarnation } = record.life;
-  if (restart?.because !== "limit-over" || limit === null || !isStartingAgain(record))
-    return { record, events: [], actions: [] };
-  const stands = standsAgain(limit, resetsInMs, now, policy);
+  if (restart?.because !== "limit-over" || limit === null || !isStartingAgain(record)) return unchanged(record);
+  const stands = limitStillStands(limit, resetsInMs, now, policy);
   const told = limitReached(agentId, stands, resetsInMs);
   const resetsInSeconds = resetsInMs === null ? null : Math.round(resetsInMs / 1000);
   return {
-    // Once too often, and it is a person's matter: what is found about it is looked at anew.
+    // After too many attempts a person is needed, so the findings are looked at anew.
     record: {
       ...record,
       seen: { ...record.seen, limit: stands },
@@ -186,43 +179,37 @@ function putOff(record: AgentRecord, resetsInMs: DurationMs | null, { now, polic
 }
 
 /** Told once, whoever finds out first. */
-export function failRestart(record: AgentRecord, problem: string): Intervened {
+function failRestart(record: AgentRecord, problem: string): Intervened {
   const { agentId } = record;
   const { restart } = record.ending;
   const { incarnation } = record.life;
-  if (restart === null || restart.problem !== null) return { record, events: [], actions: [] };
-  return {
-    record: { ...record, ending: { ...record.ending, restart: { ...restart, problem } } },
-    events: [{ type: "RESTART_FAILED", payload: { agentId, incarnation, problem } }],
-    actions: [],
-  };
+  if (restart === null || restart.problem !== null) return unchanged(record);
+  return withEvents(withEnding(record, { restart: { ...restart, problem } }), {
+    type: "RESTART_FAILED",
+    payload: { agentId, incarnation, problem },
+  });
 }
 
-/** The answer may come before the new life is known, or after. */
+/** The outcome may come before or after the new life is known. */
 function noteContext(record: AgentRecord, life: number, context: RecoveryContext | null): Intervened {
-  const unchanged: Intervened = { record, events: [], actions: [] };
-  if (context === null || life < record.life.incarnation || record.recovery.recovered?.life === life) return unchanged;
+  if (context === null || life < record.life.incarnation || record.recovery.recovered?.life === life)
+    return unchanged(record);
   const told = {
-    ...unchanged,
+    ...unchanged(record),
     record: { ...record, recovery: { ...record.recovery, recovered: { context, life, told: false } } },
   };
   const { lost, taskId } = context;
   return lost.startsOver && lost.checkpoints > 0 ? tellOfLoss(told, life, taskId, lost.checkpoints) : told;
 }
 
-/** All of its work is lost: somebody should look why. */
+/** All work is lost: a person should look why. */
 function tellOfLoss(before: Intervened, life: number, taskId: string | null, checkpoints: number): Intervened {
   const { agentId } = before.record;
-  const alert = `${agentId}/${life}/starts-over`;
   const summary = `${agentId} starts over with task ${taskId}: none of its ${checkpoints} checkpoints can be used`;
-  return {
-    record: before.record,
-    events: [{ type: "ALERT_RAISED", payload: { agentId, alert, severity: "critical", summary } }],
-    actions: [{ kind: "raise-alert", key: alert, agentId, severity: "critical", summary }],
-  };
+  return { record: before.record, ...tellRaised(`${agentId}/${life}/starts-over`, agentId, "critical", summary) };
 }
 
-/** The next life has begun, and we asked for it. */
+/** The life that we ordered has begun. */
 export function noticeRestart(before: AgentRecord, after: AgentRecord, now: MonoMs): RouseEvent[] {
   const asked = isStartingAgain(before) ? before.ending.restart : null;
   const events: RouseEvent[] = [];
@@ -234,7 +221,7 @@ export function noticeRestart(before: AgentRecord, after: AgentRecord, now: Mono
     const chain = causeChain(before);
     const payload = { agentId, from: before.life.incarnation, to: after.life.incarnation, because, cause, chain };
     events.push({ type: "AGENT_RESTARTED", payload });
-    // Not when it was ordered: its program may still put it off.
+    // Told now and not with the order, which the program may still have put off.
     if (because === "limit-over" && before.seen.limit !== null)
       events.push(limitResumed(agentId, before.seen.limit, "started-again", now));
   }
@@ -244,20 +231,11 @@ export function noticeRestart(before: AgentRecord, after: AgentRecord, now: Mono
   const { checkpoint, step, lost } = recovered.context;
   const startedAt = after.seen.terminal?.startedAt ?? after.life.bornAt;
   const downFor = Math.max(0, startedAt - (after.life.formerEndAt ?? startedAt));
-  events.push({
-    type: "RECOVERY_COMPLETED",
-    payload: {
-      taskId,
-      agentId,
-      newAgentId: agentId,
-      incarnation: after.life.incarnation,
-      fromCheckpoint: checkpoint,
-      step,
-      lost,
-      tookSeconds: Math.round(downFor / 100) / 10,
-    },
-  });
-  return events;
+  const { incarnation } = after.life;
+  const tookSeconds = Math.round(downFor / 100) / 10;
+  const from = { fromCheckpoint: checkpoint, step, lost, tookSeconds };
+  const payload = { taskId, agentId, newAgentId: agentId, incarnation, ...from };
+  return [...events, { type: "RECOVERY_COMPLETED", payload }];
 }
 
 const hasBegun = (before: AgentRecord, life: number): boolean =>
@@ -272,4 +250,82 @@ function causeChain({ ladder: { incident }, ending: { stop, restart }, seen: { t
     ...(exit === null ? [] : [`exit: ${exit.cause}${exit.signal === null ? "" : ` ${exit.signal}`}`]),
     ...(restart === null ? [] : [`started again: ${restart.because}`]),
   ];
+}
+
+/**
+ * Fifth stage: did it come back? The end of an illness is an event, with how long it took. An agent that ended without
+ * finishing, or by a person's hand, did not come back.
+ */
+export function noticeReturn(before: AgentRecord, after: AgentRecord, now: MonoMs): RouseEvent[] {
+  const { state } = after.health;
+  if (!isIll(before.health.state) || (state !== "HEALTHY" && state !== "DEGRADED")) return [];
+  if (isOver(after) && (after.work.activity.kind !== "FINISHED" || after.seen.terminal?.exit?.cause === "person"))
+    return [];
+  const illForSeconds = Math.round((now - before.health.since) / 1000);
+  return [{ type: "AGENT_RECOVERED", payload: { agentId: after.agentId, from: before.health.state, illForSeconds } }];
+}
+
+/** `--restart always`: an agent that ended well is started again, too, after the cooldown. */
+export function keepRunning(record: AgentRecord, context: Context): Intervened {
+  const { now, doubt } = context;
+  const due = nextRunDue(record, context);
+  if (due === null || now < due || doubt.frozen) return unchanged(record);
+  return reviveAfterRun(record, context);
+}
+
+export const mayStart = ({ mode, enabled }: Policy): boolean => mode === "act" && enabled;
+
+/** When the next run begins; `null`: not by itself. Failed starts are tried as often as failing agents. */
+export function nextRunDue(record: AgentRecord, context: Context): MonoMs | null {
+  const { now, policy } = context;
+  if (!isBetweenRuns(record) || isStartingAgain(record)) return null;
+  if (!mayStart(policy)) return null;
+  const rested = record.recovery.restartedAt === null ? now : record.recovery.restartedAt + policy.restart.cooldown;
+  const recent = record.ending.restart === null ? [] : recentRestarts(record, context);
+  const [oldest] = recent.slice(-restartsAllowed(record, policy));
+  const isSpent = oldest !== undefined && recent.length >= restartsAllowed(record, policy);
+  return isSpent ? Math.max(rested, oldest + policy.restart.window) : rested;
+}
+
+/**
+ * Longer than a start takes on a slow machine: over a minute until the old holder has left and the new one is ready.
+ * After it the order is given again, which starts nothing beside a living agent.
+ */
+const longestBirth: DurationMs = minutes(2);
+/** A freeze or a hold between two rarer looks would count as watched time. */
+const lookEvery: DurationMs = seconds(10);
+
+/**
+ * A start that nothing is heard of ends like a failed one: tried again within the budget, then a person's matter. Only
+ * time in which it could have been carried out and heard of counts.
+ */
+export function awaitNewLife(record: AgentRecord, { now, doubt }: Context): Intervened {
+  const { restart } = record.ending;
+  if (restart === null || !isStartingAgain(record)) return unchanged(record);
+  const awaitedSince = isBound(doubt) ? null : (restart.awaitedSince ?? now);
+  if (awaitedSince !== null && now >= dueAfter(awaitedSince, doubt))
+    return failRestart(record, `nothing was heard of its new life within ${longestBirth / 1000} s`);
+  return awaitedSince === restart.awaitedSince
+    ? unchanged(record)
+    : { ...unchanged(record), record: withEnding(record, { restart: { ...restart, awaitedSince } }) };
+}
+
+/** When to look for the new life. */
+export function lookForNewLife(record: AgentRecord, { now, doubt }: Context): MonoMs | null {
+  if (record.ending.restart === null || !isStartingAgain(record)) return null;
+  const { awaitedSince } = record.ending.restart;
+  return awaitedSince === null ? now + longestBirth : earliest(now + lookEvery, dueAfter(awaitedSince, doubt));
+}
+
+/** In a freeze nothing is started, and during a hold we may not hear of it. */
+const isBound = ({ frozen, hold }: Doubt): boolean => frozen || hold !== null;
+
+/**
+ * After a gap the order may have been given anew. Only the first gap near the deadline counts, or a stumbling monitor
+ * would never reach it.
+ */
+function dueAfter(awaitedSince: MonoMs, doubt: Doubt): MonoMs {
+  const due = awaitedSince + longestBirth + blindSince(doubt, awaitedSince);
+  const near = doubt.gaps.find(({ to }) => to > awaitedSince && to + longestBirth > due);
+  return (near === undefined ? due : near.to + longestBirth) + doubt.lag;
 }

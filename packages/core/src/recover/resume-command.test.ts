@@ -84,7 +84,7 @@ describe("Claude Code", () => {
 });
 
 describe("Codex", () => {
-  // What stands after `resume` would be refused: it knows few options of `exec`.
+  // `resume` refuses options of `exec` that stand after it.
   it.each([
     ["with nothing but a prompt", [], ["do it"]],
     ["with its stream", ["--json"], ["do it"]],

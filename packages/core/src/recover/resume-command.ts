@@ -4,9 +4,9 @@ import { type CommandLine, claudeLine, codexLine, geminiLine, opencodeLine } fro
 import { argsOf, optionsIn, type Piece, readArguments, type WordPiece, wordsIn } from "../terminal/read-arguments.ts";
 
 /**
- * How a program that keeps its own conversations is told to go on with one, instead of beginning anew. `words` take the place of its prompt; one that was
- * started without a prompt is told nothing, because a person goes on with it. `null`: this program, or this way of starting it, has no such thing or
- * cannot be told for sure, and the same command is started again.
+ * The command that makes a program go on with its conversation. `words` replace its prompt; a program that was started
+ * without a prompt is told nothing, because a person goes on with it. `null`: it has no such way, or none that is sure,
+ * and the same command is started again.
  */
 export function resumeCommand(
   family: AgentFamily,
@@ -18,13 +18,13 @@ export function resumeCommand(
   if (program === null || program.family !== family || !isPlain(session)) return null;
   const { args } = program;
   const before = command.slice(0, command.length - args.length);
-  // Inside the line of a shell nothing is changed.
+  // A command inside a shell's line is not changed.
   if (args.some((arg, i) => command[before.length + i] !== arg)) return null;
   const resumed = resumeArguments(family, args, session, words);
   return resumed === null ? null : [...before, ...resumed];
 }
 
-/** Ids end up on a command line: whatever looks like an option or a path is none. */
+/** The id goes onto a command line, so nothing that looks like an option or a path is one. */
 const isPlain = (session: string): boolean => /^[A-Za-z0-9][A-Za-z0-9_-]{5,127}$/.test(session);
 
 function resumeArguments(family: AgentFamily, args: readonly string[], session: string, words: string) {
@@ -51,14 +51,14 @@ function resumeClaude(args: readonly string[], session: string, words: string): 
   if (pieces === null) return null;
   const prompt = wordsIn(pieces);
   const options = optionsIn(pieces);
-  // Printing without a prompt it reads that, or messages, from its input.
+  // `claude -p` without a prompt reads it, or messages, from its input.
   if (prompt.length === 0 && options.has("--print") && options.get("--input-format") !== "stream-json") return null;
   return isOnePrompt(claudeLine, prompt) ? ["--resume", session, ...argsOf(inPlaceOf(prompt, words, pieces))] : null;
 }
 
 /**
- * `codex [exec] [options] [PROMPT]` → `codex [exec] [options] resume ID [WORDS]`: most options of `exec` are unknown to its `resume` and refused after it. There is one
- * prompt at most, so a word after an unknown option is that option's when there is another.
+ * `codex [exec] [options] [PROMPT]` → `codex [exec] [options] resume ID [WORDS]`: `resume` refuses most options of
+ * `exec` after it. There is at most one prompt, so with two words one is the value of an unknown option.
  */
 function resumeCodex(args: readonly string[], session: string, words: string): readonly string[] | null {
   const pieces = readKept(codexLine, args, ["--ephemeral"], ["--all", "--include-non-interactive"]);
@@ -68,14 +68,14 @@ function resumeCodex(args: readonly string[], session: string, words: string): r
   const executes = sure[0] !== undefined && isCommand(sure[0], "exec", "e");
   const own = sure.slice(executes ? 1 : 0);
   const resumes = own[0] !== undefined && isCommand(own[0], "resume");
-  // After `resume` comes the conversation, unless that is the last one.
+  // After `resume` comes the conversation, unless `--last` names it.
   const prompt = own.slice(resumes ? (optionsIn(pieces).has("--last") ? 1 : 2) : 0);
   if (prompt.length > 1 || !isSaid(codexLine, prompt)) return null;
   if (prompt.length === 0 && (executes || all.length > sure.length)) return null;
   const kept = pieces.filter((piece) =>
     piece.kind === "word" ? !piece.sure : piece.kind === "option" && piece.name !== "--last",
   );
-  // Pictures take every word that follows, a subcommand as well.
+  // `--image` takes every word that follows, also a subcommand.
   const last = kept.at(-1);
   if (last?.kind === "option" && last.name === "--image") return null;
   const exec = executes ? pieces.indexOf(sure[0] as Piece) : 0;
@@ -105,8 +105,8 @@ function resumeGemini(args: readonly string[], session: string, words: string): 
 }
 
 /**
- * Whether a program that goes on with its conversation is told the words by typing them: the full screen of opencode takes a prompt with its command for a
- * new conversation only.
+ * Whether a resumed program gets the words by typing: opencode's full screen takes a prompt on the command line only
+ * for a new conversation.
  */
 export function isToldByTyping(family: AgentFamily, command: readonly string[]): boolean {
   const program = findProgram(command);
@@ -116,7 +116,10 @@ export function isToldByTyping(family: AgentFamily, command: readonly string[]):
   return optionsIn(pieces).has("--prompt") && (first === undefined || !isCommand(first, "run"));
 }
 
-/** `opencode run … MESSAGE` → `opencode run … --session ID WORDS`; `opencode … --prompt PROMPT` → `opencode --session ID …`. */
+/**
+ * `opencode run … MESSAGE` → `opencode run … --session ID WORDS`; `opencode … --prompt PROMPT` → `opencode --session ID
+ * …`.
+ */
 function resumeOpencode(args: readonly string[], session: string, words: string): readonly string[] | null {
   const pieces = readKept(opencodeLine, args, ["--command"], ["--continue", "--session", "--fork"]);
   if (pieces === null) return null;
@@ -131,7 +134,7 @@ function resumeOpencode(args: readonly string[], session: string, words: string)
   return ["run", words, ...argsOf(pieces.filter(({ kind }) => kind === "option")), "--session", session];
 }
 
-/** The pieces of a command line without those that choose a conversation; `null` where its conversation is not kept here. */
+/** The command line without the options that choose a conversation; `null` where its conversation is not kept here. */
 function readKept(line: CommandLine, args: readonly string[], elsewhere: readonly string[], chosen: readonly string[]) {
   const pieces = readArguments(line, args);
   const options = optionsIn(pieces);
@@ -139,12 +142,12 @@ function readKept(line: CommandLine, args: readonly string[], elsewhere: readonl
   return pieces.filter((piece) => piece.kind !== "option" || !chosen.includes(piece.name));
 }
 
-/** `-` stands for its input; a command is no prompt, and what may be the value of an unknown option is none for sure. */
+/** `-` stands for the input; a subcommand is no prompt, nor is what may be the value of an unknown option. */
 const isSaid = ({ commands }: CommandLine, prompt: readonly WordPiece[]): boolean =>
   prompt.every(({ word, sure }) => sure && word !== "-") &&
   (prompt[0] === undefined || prompt[0].text || !commands.has(prompt[0].word));
 
-/** The first word is the prompt; what follows it may be the value of an option that nobody here knows. */
+/** The first word is the prompt; later ones may be values of unknown options. */
 const isOnePrompt = (line: CommandLine, all: readonly WordPiece[]): boolean =>
   isSaid(line, all.slice(0, 1)) && all.slice(1).every(({ sure }) => !sure);
 
@@ -159,3 +162,37 @@ const withValue = (pieces: readonly Piece[], names: RegExp, value: string): read
   pieces.map((piece) =>
     piece.kind === "option" && names.test(piece.name) ? { ...piece, args: [piece.name, value] } : piece,
   );
+
+/**
+ * Whether the same command takes up its conversation again: the last one of its folder, or one that it names. A fork
+ * makes another one, and a menu has none yet.
+ */
+export function takesUpConversation(family: AgentFamily, command: readonly string[]): boolean {
+  const program = findProgram(command);
+  return program !== null && program.family === family && isTakenUp(family, program.args);
+}
+
+function isTakenUp(family: AgentFamily, args: readonly string[]): boolean {
+  switch (family) {
+    case "claude-code": {
+      const options = optionsIn(readArguments(claudeLine, args));
+      if (options.has("--fork-session")) return false;
+      return options.has("--continue") || typeof options.get("--resume") === "string";
+    }
+    case "codex": {
+      const pieces = readArguments(codexLine, args);
+      const words = wordsIn(pieces).flatMap(({ word, sure, text }) => (sure && !text ? [word] : []));
+      const [first, ...named] = words[0] === "exec" || words[0] === "e" ? words.slice(1) : words;
+      return first === "resume" && (named.length > 0 || optionsIn(pieces).has("--last"));
+    }
+    case "gemini-cli":
+      return optionsIn(readArguments(geminiLine, args)).has("--resume");
+    case "opencode": {
+      const options = optionsIn(readArguments(opencodeLine, args));
+      return !options.has("--fork") && (options.has("--continue") || options.has("--session"));
+    }
+    case "aider":
+    case "generic":
+      return false;
+  }
+}

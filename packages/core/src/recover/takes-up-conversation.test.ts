@@ -1,6 +1,6 @@
 import type { AgentFamily } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { takesUpConversation } from "./takes-up-conversation.ts";
+import { takesUpConversation } from "./resume-command.ts";
 
 const families: Readonly<Record<string, AgentFamily>> = {
   claude: "claude-code",

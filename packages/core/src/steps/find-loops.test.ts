@@ -1,13 +1,12 @@
 import { type LoopPolicy, loopKinds, type StepEvent } from "@rouse/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findLoops } from "./find-loops.ts";
+import { findLoops, hasMoved } from "./find-loops.ts";
 import { followStep } from "./follow-steps.ts";
 import { plainLoops } from "./plain-loops.test-support.ts";
 import { newTrail, type StepTrail, startAnew } from "./step.ts";
-import { hasMoved } from "./window.ts";
 
-/** Everything is told, however rarely it happened. */
+/** Thresholds of one, so that everything is told. */
 const curious = Object.fromEntries(
   loopKinds.map((kind) => [kind, { enabled: true, suspect: 1, stuck: 3 }]),
 ) as LoopPolicy;
@@ -43,7 +42,7 @@ const event: fc.Arbitrary<StepEvent> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("error" as const), role: fc.constantFrom("provider", null) }) },
 );
 
-/** Parts that come again and again: chance alone rarely makes a loop. */
+/** Recurring parts: chance alone rarely makes a loop. */
 const run = fc
   .array(fc.tuple(fc.array(event, { minLength: 1, maxLength: 6 }), fc.integer({ min: 1, max: 12 })), { maxLength: 12 })
   .map((parts) => parts.flatMap(([part, times]) => Array.from({ length: times }, () => part).flat()));

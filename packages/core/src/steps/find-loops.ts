@@ -1,9 +1,7 @@
 import type { LoopKind, LoopPolicy } from "@rouse/contract";
-import { changedSomething, isSameCall, isSameResult } from "./same-step.ts";
-import { type Step, type StepTrail, startAnew } from "./step.ts";
-import { type Detector, tell, windowOf } from "./window.ts";
+import { type Reply, type Step, type StepTrail, startAnew } from "./step.ts";
 
-/** What the steps of a run show. `suspect`: three or four times, worth a note; `stuck`: it goes on. */
+/** A repetition in a run. `suspect`: three or four times, worth a note; `stuck`: it goes on. */
 export interface Loop {
   readonly kind: LoopKind;
   readonly level: "suspect" | "stuck";
@@ -31,7 +29,7 @@ export function findLoops(trail: StepTrail, policy: LoopPolicy): readonly Loop[]
 
 const nothing: Loop[] = [];
 
-/** What went round within a turn is over when that has ended well. What goes on from turn to turn is not. */
+/** A loop within a turn is over when the turn ends well. One across turns is not. */
 export function endTurn(trail: StepTrail, well: boolean, policy: LoopPolicy): StepTrail {
   const turn = { ...trail, windowFrom: Math.max(trail.windowFrom, trail.turnFrom ?? 0) };
   const isOver = well && findLoops(turn, policy).some(({ level }) => level === "stuck");
@@ -40,7 +38,7 @@ export function endTurn(trail: StepTrail, well: boolean, policy: LoopPolicy): St
 
 const lastOf = (steps: readonly Step[]): Step | undefined => steps[steps.length - 1];
 
-/** The same call with the same result, with no edit seen in between, and most of what was done. */
+/** The same call with the same result, no edit in between, and most of the recent steps. */
 const findIdenticalSteps: Detector = ({ steps }) => {
   const last = lastOf(steps);
   if (last === undefined || last.args === null || changedSomething(last)) return null;
@@ -54,7 +52,7 @@ const findIdenticalSteps: Detector = ({ steps }) => {
   return tell(found.reverse());
 };
 
-/** The same call in a row whatever comes back. Reading on (each result new) is not repetition. */
+/** The same call in a row, whatever comes back. New results each time are reading on, not repetition. */
 const findIdenticalCalls: Detector = ({ steps }) => {
   const last = lastOf(steps);
   if (last === undefined || last.args === null || last.class === "pages") return null;
@@ -63,7 +61,7 @@ const findIdenticalCalls: Detector = ({ steps }) => {
   return stale * 2 < run.length && !changedSomething(last) ? null : tell(run);
 };
 
-/** The very same change applied again: it succeeds each time and the file grows. */
+/** The very same change again: it succeeds each time and the file grows. */
 const findIdenticalChanges: Detector = ({ steps }) => {
   const last = lastOf(steps);
   if (last === undefined || last.args === null || !changedSomething(last)) return null;
@@ -94,7 +92,7 @@ function roundsOf(steps: readonly Step[], period: number): number {
 
 const repeats = (a: Step, b: Step): boolean => isSameCall(a, b) && (isSameResult(a, b) || changedSomething(a));
 
-/** A single call repeated is no cycle of several; it has detectors of its own. */
+/** One repeated call is no cycle; it has detectors of its own. */
 function isUniform(steps: readonly Step[], period: number): boolean {
   const last = steps[steps.length - 1] as Step;
   for (let i = steps.length - period; i < steps.length; i++) if (!isSameCall(steps[i] as Step, last)) return false;
@@ -114,10 +112,10 @@ const findErrorStreak: Detector = ({ steps }) =>
 
 const isOnItsOwn = (step: Step): boolean => !step.sibling;
 
-/** Further back, a failure was another matter. */
+/** Further back a failure does not count. */
 const blockedWithin = 40;
 
-/** The same call fails the same way again and again, whatever is changed in between: something else is in the way. */
+/** The same call fails the same way, whatever is changed in between: something else is in the way. */
 const findBlockedCall: Detector = ({ steps }) => {
   const last = lastOf(steps);
   if (last === undefined || last.failed !== true || last.args === null) return null;
@@ -127,14 +125,14 @@ const findBlockedCall: Detector = ({ steps }) => {
 
 const findRepliesWithoutCall: Detector = ({ replies }) => tell(replies);
 
-/** The agent says the same again, with nothing but particulars changed. */
+/** The agent says the same again, but for numbers and ids. */
 const findSameWords: Detector = ({ said }) => {
   const last = said[said.length - 1];
   if (last === undefined || last.textClass === null) return null;
   return tell(said.filter(({ textClass }) => textClass === last.textClass));
 };
 
-/** Nothing new at all: calls made before, results seen before. */
+/** Nothing new: calls made before, results seen before. */
 const findNoNovelty: Detector = ({ steps }) => {
   const last = lastOf(steps);
   if (last === undefined || !isOldNews(last)) return null;
@@ -146,9 +144,9 @@ const isOldNews = (step: Step): boolean => !step.novelCall && !step.novelResult;
 const staleWithin = 20;
 
 /**
- * Whatever is asked, the answers are known already: searches that all find nothing, ways around a wall that all end at it. Only answers that different calls
- * brought count (who reads the same file again may have lost the thread to a compaction), and only reading and failing: a tool nobody knows may have done its
- * work in silence.
+ * All answers are known already: searches that find nothing, ways around a wall that end at it. Only answers that
+ * different calls brought count (a file is read again after a compaction), and only reads and failures: an unknown tool
+ * may have worked silently.
  */
 const findStaleResults: Detector = ({ steps }) => {
   const last = lastOf(steps);
@@ -181,3 +179,48 @@ const detectors: readonly (readonly [LoopKind, Detector])[] = [
   ["no-novelty", findNoNovelty],
   ["stale-results", findStaleResults],
 ];
+
+// Unknown never equals unknown: two calls without recorded arguments are two calls.
+
+const isSameCall = (a: Step, b: Step): boolean => a.args !== null && a.args === b.args && a.tool === b.tool;
+
+/** The same result, or the same but for numbers, ids and times. */
+const isSameResult = (a: Step, b: Step): boolean =>
+  (a.result !== null && a.result === b.result) || (a.resultClass !== null && a.resultClass === b.resultClass);
+
+const changedSomething = (step: Step): boolean => step.class === "changes" && step.failed !== true;
+
+/** What a run shows since its window began. */
+interface Window {
+  readonly steps: readonly Step[];
+  readonly replies: readonly Reply[];
+  readonly said: readonly Reply[];
+}
+
+/** How often something repeats, and what shows it, oldest first. */
+interface Seen {
+  readonly times: number;
+  readonly shown: readonly { readonly event: number }[];
+}
+
+type Detector = (window: Window) => Seen | null;
+
+const tell = (shown: Seen["shown"]): Seen | null => (shown.length === 0 ? null : { times: shown.length, shown });
+
+function windowOf(trail: StepTrail): Window {
+  const { windowFrom, steps, replies, said } = trail;
+  if (windowFrom === 0) return trail;
+  return { steps: since(steps, windowFrom), replies: since(replies, windowFrom), said: since(said, windowFrom) };
+}
+
+/** Nothing to leave out once everything older has been forgotten. */
+const since = <T extends { readonly event: number }>(list: readonly T[], from: number): readonly T[] =>
+  list[0] === undefined || list[0].event >= from ? list : list.filter(({ event }) => event >= from);
+
+/** Whether there is anything new for detectors to look at. */
+export const hasMoved = (before: StepTrail | null, after: StepTrail): boolean =>
+  before === null ||
+  before.steps !== after.steps ||
+  before.replies !== after.replies ||
+  before.said !== after.said ||
+  before.windowFrom !== after.windowFrom;

@@ -1,16 +1,17 @@
 import type { MonoMs, StepEvent, ToolClass } from "@rouse/contract";
-import { isBlank, isCancelled } from "./read-event.ts";
+import type { Draft } from "../facts.ts";
+import { isBlank, isCancelled } from "./digest-event.ts";
 import { fingerprint, holds, remember } from "./remember-digests.ts";
 import { noReplies, type OpenCall, type Owner, type Reply, type Step, type StepTrail } from "./step.ts";
 import { classOfTool } from "./tool-classes.ts";
 
 /** How many steps of work are remembered. No threshold above it can be reached. */
-export const mostSteps = 64;
-export const mostOpen = 64;
-export const mostReplies = 32;
+const mostSteps = 64;
+const mostOpen = 64;
+const mostReplies = 32;
 
 type OwnClasses = Readonly<Record<string, ToolClass>>;
-type Draft = { -readonly [K in keyof StepTrail]: StepTrail[K] };
+type DraftTrail = Draft<StepTrail>;
 
 const noClasses: OwnClasses = {};
 
@@ -38,8 +39,8 @@ export function followStep(trail: StepTrail, event: StepEvent, at: MonoMs, own: 
   return next;
 }
 
-/** Field by field: a spread of so many fields costs more than everything else done for an event. */
-function draftOf(trail: StepTrail): Draft {
+/** Written out field by field: a spread of so many fields costs more than the rest of an event. */
+function draftOf(trail: StepTrail): DraftTrail {
   return {
     events: trail.events,
     windowFrom: trail.windowFrom,
@@ -74,7 +75,7 @@ function ownerAfter(trail: StepTrail, event: StepEvent): Owner {
 
 const isOwnWord = ({ role }: StepEvent): boolean => role === "agent" || role === "assistant";
 
-function openCall(trail: Draft, event: StepEvent, at: MonoMs): void {
+function openCall(trail: DraftTrail, event: StepEvent, at: MonoMs): void {
   const call: OpenCall = {
     id: event.id ?? null,
     tool: event.tool ?? "",
@@ -87,13 +88,13 @@ function openCall(trail: Draft, event: StepEvent, at: MonoMs): void {
   trail.apiErrors = null;
 }
 
-/** A result without a call (some sources record only what came back) is a step of its own. */
-function closeCall(trail: Draft, event: StepEvent, at: MonoMs, failed: boolean | null, own: OwnClasses): void {
+/** A result without a call is a step of its own: some sources record only results. */
+function closeCall(trail: DraftTrail, event: StepEvent, at: MonoMs, failed: boolean | null, own: OwnClasses): void {
   const index = findCall(trail.open, event);
   const call = trail.open[index];
   trail.replies = noReplies;
   if (call !== undefined) trail.open = trail.open.length === 1 ? noCalls : trail.open.filter((_, i) => i !== index);
-  // A call that never ran did nothing and failed at nothing.
+  // A call that never ran is no step.
   if (isCancelled(event)) return;
   const tool = call?.tool ?? event.tool ?? "";
   const step = makeStep(trail, event, at, call, failed, classOfTool(tool, own), tool);
@@ -101,14 +102,14 @@ function closeCall(trail: Draft, event: StepEvent, at: MonoMs, failed: boolean |
   if (isWork(step)) trail.steps = append(trail.steps, step, mostSteps);
   if (!step.novelCall && !step.novelResult) return;
   trail.tokensAtNews = trail.tokens;
-  // A new thought is words as well; it does not make the words around it new.
+  // A new thought is words as well, and does not make the words around it new.
   if (step.class !== "bookkeeping") trail.said = noReplies;
 }
 
 const noCalls: readonly OpenCall[] = [];
 
 function makeStep(
-  trail: Draft,
+  trail: DraftTrail,
   event: StepEvent,
   at: MonoMs,
   call: OpenCall | undefined,
@@ -134,15 +135,15 @@ function makeStep(
   };
 }
 
-/** Whether it is new; from now on it is not. */
-function noteCall(trail: Draft, tool: string, args: string): boolean {
+/** Whether the call is new to the run; remembers it. */
+function noteCall(trail: DraftTrail, tool: string, args: string): boolean {
   const print = fingerprint(tool, args);
   if (holds(trail.seenCalls, print)) return false;
   trail.seenCalls = remember(trail.seenCalls, print);
   return true;
 }
 
-function noteResult(trail: Draft, result: string): boolean {
+function noteResult(trail: DraftTrail, result: string): boolean {
   const print = fingerprint(result);
   if (holds(trail.seenResults, print)) return false;
   trail.seenResults = remember(trail.seenResults, print);
@@ -151,7 +152,7 @@ function noteResult(trail: Draft, result: string): boolean {
 
 const isWork = (step: Step): boolean => step.class !== "bookkeeping" && step.class !== "polls";
 
-/** Something else was answered since it was called, so the two ran side by side. */
+/** Another call was answered since this one began, so the two ran side by side. */
 const isSibling = ({ lastStep }: StepTrail, call: OpenCall): boolean =>
   lastStep !== null && lastStep.event > call.event;
 
@@ -163,8 +164,8 @@ function findCall(open: readonly OpenCall[], event: StepEvent): number {
   return byTool >= 0 ? byTool : 0;
 }
 
-/** Who speaks matters: a person who says something new gives the agent a new start; a harness that says the same again does not. */
-function hearMessage(trail: Draft, event: StepEvent): void {
+/** A person who says something new gives the agent a new start; a harness that repeats itself does not. */
+function hearMessage(trail: DraftTrail, event: StepEvent): void {
   const wordless = isBlank(event);
   const textClass = wordless ? null : (event.text_class ?? null);
   if (isOwnWord(event)) {
@@ -179,13 +180,13 @@ function hearMessage(trail: Draft, event: StepEvent): void {
   if (!again) trail.replies = noReplies;
 }
 
-function countApiError(trail: Draft, at: MonoMs): void {
+function countApiError(trail: DraftTrail, at: MonoMs): void {
   const { apiErrors } = trail;
   trail.apiErrors =
     apiErrors === null ? { times: 1, since: at } : { times: apiErrors.times + 1, since: apiErrors.since };
 }
 
-/** The list with one more at its end and, once it is full, the oldest gone. */
+/** Appends to a bounded list: once it is full, the oldest item goes. */
 function append<T>(list: readonly T[], item: T, most: number): readonly T[] {
   const next = list.length < most ? list.slice() : list.slice(1 - most);
   next.push(item);

@@ -1,10 +1,10 @@
 import type { LoopKind, StepEvent, ToolClass } from "@rouse/contract";
-import { isBlank, isCancelled } from "./read-event.ts";
+import { isBlank, isCancelled } from "./digest-event.ts";
 import { classOfTool } from "./tool-classes.ts";
 
 /**
- * What followStep and findLoops do together, said as plainly as possible: the whole run is kept, and looked at from its beginning each time. Slow and
- * unbounded; the real ones are held to it.
+ * followStep and findLoops written as plainly as possible: the whole run is kept and read from its beginning each time.
+ * Slow and unbounded; the real ones must agree with it.
  */
 export interface PlainStep {
   readonly event: number;

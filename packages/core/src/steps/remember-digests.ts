@@ -1,7 +1,7 @@
 /**
- * Which digests were seen in a run, in bounded space. A fingerprint has four places it can lie in, the newest first; the fifth pushes the oldest out. With one
- * place each, two digests in turn could push each other out for ever and both seem new each time. Plain numbers, so that it is saved with the record as it is;
- * in shelves, so that remembering one copies a few dozen numbers and not all of them.
+ * The digests seen in a run, in bounded space. A fingerprint has four places, newest first; a fifth pushes the oldest
+ * out. With one place each, two digests could push each other out in turn and both seem new each time. Plain numbers
+ * are saved as they are; shelves keep the copy for each new one small.
  */
 export type Memory = readonly (readonly number[])[];
 
@@ -33,11 +33,14 @@ export function remember(memory: Memory, print: number): Memory {
   return next;
 }
 
-/** Of one or two texts. FNV-1a with a last mix; 31 bits, so that it stays a small integer. Never 0, which is an empty place. */
+/**
+ * The fingerprint of one or two texts: FNV-1a with a last mix, in 31 bits to stay a small integer. Never 0, an empty
+ * place.
+ */
 export function fingerprint(text: string, more = ""): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  // Between the two: "ab" and "c" is not "a" and "bc".
+  // Separates the two: "ab" and "c" is not "a" and "bc".
   hash = Math.imul(hash ^ 0xffff, 0x01000193);
   for (let i = 0; i < more.length; i++) hash = Math.imul(hash ^ more.charCodeAt(i), 0x01000193);
   hash ^= hash >>> 15;

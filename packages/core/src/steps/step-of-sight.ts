@@ -1,6 +1,6 @@
 import type { Sight, StepEvent } from "@rouse/contract";
 
-/** What a holder saw in a stream of JSON, in hooks or in a session file, as the event of a run; `null` for what is no event of its own. */
+/** A sight of a stream, a hook or a session file as the event of a run; `null` for what is no event of its own. */
 export function stepOfSight(sight: Sight): StepEvent | null {
   switch (sight.kind) {
     case "tool-started":
@@ -18,7 +18,7 @@ export function stepOfSight(sight: Sight): StepEvent | null {
     case "rate-limited":
       return { kind: "error", role: "provider" };
     case "turn-ended":
-      // The next turn begins with somebody's word that the stream does not show: replies to it are a new start.
+      // The next turn begins with a message that the stream does not show: replies to it are a new start.
       return { kind: "message", role: "user" };
     case "output":
     case "asks":
@@ -38,8 +38,8 @@ export function stepOfSight(sight: Sight): StepEvent | null {
 }
 
 /**
- * Whether only the program itself can have told it. On a screen nobody can tell who wrote the words, so what is read off one is no step: a limit that a
- * tool printed would be one of the agent.
+ * Whether only the program itself can have told it. On a screen the writer is unknown, so nothing read there is a step:
+ * a limit that a tool printed would count as the agent's.
  */
 export function isOfProgram(sight: Sight): boolean {
   switch (sight.kind) {
@@ -68,7 +68,7 @@ export function isOfProgram(sight: Sight): boolean {
   }
 }
 
-/** What came of a tool whose result could not be read is not known, not even that it went well. */
+/** The outcome of a tool whose result could not be read is unknown. */
 function endOfTool(sight: Extract<Sight, { kind: "tool-ended" }>): StepEvent {
   const { id, failed, resultDigest, resultClass, cancelled } = sight;
   if (resultDigest === "") return { kind: "tool_result", id };

@@ -1,23 +1,23 @@
 import type { DurationMs, MonoMs, ToolClass } from "@rouse/contract";
 import { emptyMemory, type Memory } from "./remember-digests.ts";
 
-/** One thing an agent did: a call with its result. Digests only. `null` is unknown, and unknown never equals unknown. */
+/** One call of an agent with its result, as digests. `null` is unknown, and unknown never equals unknown. */
 export interface Step {
-  /** Which event of the run completed it, counted from 0. */
+  /** The event of the run that completed it, counted from 0. */
   readonly event: number;
   readonly tool: string;
   readonly class: ToolClass;
   readonly args: string | null;
   readonly result: string | null;
-  /** The result with everything particular masked. */
+  /** The result with numbers, ids and times masked. */
   readonly resultClass: string | null;
   readonly failed: boolean | null;
-  /** This call, this result had not been seen before in the run. */
+  /** Whether this call, this result was new in the run. */
   readonly novelCall: boolean;
   readonly novelResult: boolean;
-  /** Ran side by side with the step before it: siblings of one failure fail together. */
+  /** It ran side by side with the step before it: siblings fail together. */
   readonly sibling: boolean;
-  /** When its result came, and how long after the call; absent in what an earlier version saved. */
+  /** When its result came, and how long after the call; absent in records of an earlier version. */
   readonly at?: MonoMs;
   readonly took?: DurationMs | null;
 }
@@ -37,25 +37,28 @@ export interface Reply {
   readonly textClass: string | null;
 }
 
-/** Whose turn it is to produce the next event. After somebody's word it may be the model's, or nobody's: people interrupt and leave. */
+/** Who produces the next event. After a person's message it may be the model or nobody: people interrupt and leave. */
 export type Owner = "model" | "tool" | "person" | "provider" | "unsure";
 
-/** What is remembered of a run: bounded, however long it gets. */
+/** What is remembered of a run, in bounded space. */
 export interface StepTrail {
   readonly events: number;
   /** Detectors look at nothing before this event. */
   readonly windowFrom: number;
-  /** With which event its turn began, where the end of turns is told; absent in what an earlier version saved. */
+  /** The event that began the turn, where the end of turns is told; absent in records of an earlier version. */
   readonly turnFrom?: number;
   readonly owner: Owner;
-  /** The last steps of work. Lists, plans and thoughts are neither work nor standstill, and polling is waiting: they are left out. */
+  /**
+   * The last steps of work. Plans and thoughts are neither work nor standstill, and polling is waiting: both are left
+   * out.
+   */
   readonly steps: readonly Step[];
-  /** The last step of whatever kind. */
+  /** The last step of any class. */
   readonly lastStep: Step | null;
   readonly open: readonly OpenCall[];
   /** Replies since the last call, or since a person spoke; oldest first. */
   readonly replies: readonly Reply[];
-  /** The agent's last messages since it did something new, whether or not others spoke in between. */
+  /** The agent's messages since it did something new, also when others spoke in between. */
   readonly said: readonly Reply[];
   readonly lastHeard: string | null;
   readonly seenCalls: Memory;
@@ -67,7 +70,7 @@ export interface StepTrail {
   readonly apiErrors: { readonly times: number; readonly since: MonoMs } | null;
 }
 
-/** One and the same, so that "still nothing" is seen without looking inside. */
+/** One shared value, so that "still none" is seen by comparing references. */
 export const noReplies: readonly Reply[] = [];
 
 export const newTrail: StepTrail = {
@@ -88,5 +91,8 @@ export const newTrail: StepTrail = {
   apiErrors: null,
 };
 
-/** What came before no longer counts: somebody told the agent to do otherwise, and it gets the whole patience again. What it has seen it still knows. */
+/**
+ * Earlier steps no longer count: the agent was told to do otherwise and gets the whole patience again. Digests stay
+ * known.
+ */
 export const startAnew = (trail: StepTrail): StepTrail => ({ ...trail, windowFrom: trail.events });

@@ -1,8 +1,8 @@
 import type { ToolClass } from "@rouse/contract";
 
 /**
- * What tools do, by their names in the agent programs we know; names a user adds come first. A tool nobody knows is `other`: it may have changed
- * something, and its repetition is judged by its results.
+ * What tools do, by their names in the known agent programs; a user's own names come first. An unknown tool is `other`:
+ * it may have changed something, and its repetition is judged by its results.
  */
 const byName: Readonly<Record<Exclude<ToolClass, "other">, readonly string[]>> = {
   changes: [
@@ -112,7 +112,7 @@ const known: ReadonlyMap<string, ToolClass> = new Map(
 );
 
 export function classOfTool(tool: string, own: Readonly<Record<string, ToolClass>> = {}): ToolClass {
-  // A tool may be called `constructor`; only what the user wrote counts.
+  // A tool may be called `constructor`; only the user's own entries count.
   if (Object.hasOwn(own, tool)) return own[tool] as ToolClass;
   return known.get(tool) ?? known.get(tool.toLowerCase()) ?? "other";
 }

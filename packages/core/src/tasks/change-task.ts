@@ -7,14 +7,14 @@ export interface Change {
   readonly because: TaskReason;
   /** `rouse`, an agent, or a person. */
   readonly actor: string;
-  /** Why the claim ended, when that is not why the task changed. */
+  /** Why the claim ended, where that differs from why the task changed. */
   readonly releasedBecause?: TaskReason;
-  /** What is open was raised for this very change. */
+  /** The open alert was raised for this very change. */
   readonly keepAlert?: boolean;
   readonly facts?: Partial<Omit<TaskRecord, "taskId" | "state" | "because" | "alert" | "alertsRaised">>;
 }
 
-/** The one place where a task changes its state: who lost or got the claim, from what to what and why, and who has to be told. */
+/** The one place where a task changes its state: who lost or got the claim, why, and who has to be told. */
 export function changeTask(before: TaskRecord, change: Change, now: MonoMs): Changed {
   const { to, because, facts } = change;
   const after: TaskRecord = { ...before, ...facts, state: to, because };
@@ -43,7 +43,7 @@ function tellChange(before: TaskRecord, after: TaskRecord, change: Change): Rous
   ];
 }
 
-/** A claim that ended with the work done, or given up for good, was not taken from anybody. */
+/** A claim that ended with the task done or failed was not taken from anybody. */
 function tellRelease(before: TaskRecord, after: TaskRecord, because: TaskReason): RouseEvent[] {
   const lost = claimOf(before);
   if (lost === null || lost.number === claimOf(after)?.number || "by" in after.state) return [];
@@ -72,7 +72,7 @@ export function giveClaim(
   const change: Change = {
     to: { status, claim, stalled: null, timedOutAt: null },
     because,
-    // Only a later life of the same agent is given a task that is still held.
+    // A task that is still held is given only to a later life of the same agent.
     releasedBecause: "agent-gone",
     actor: because === "recovered" ? "rouse" : agentId,
     facts: { claims: number, updatedAt: now, reservedFor: null },
@@ -80,17 +80,52 @@ export function giveClaim(
   return changeTask(task, change, now);
 }
 
-/** Back to work with the same claim. The time it waited is not held against it. */
-export function goOn(claim: Claim, blockedSince: MonoMs, now: MonoMs): AtWork {
+/** Back to work with the same claim. The time that the task was blocked does not count. */
+export function resumeClaim(claim: Claim, blockedSince: MonoMs, now: MonoMs): AtWork {
   const startedAt = claim.startedAt + (now - blockedSince);
   const resumed = { ...claim, startedAt, watchedFrom: now, refreshedAt: now };
   return { status: "running", claim: resumed, stalled: null, timedOutAt: null };
 }
 
-/** Takes the claim off a task that waits for a person. It goes on waiting for them. */
+/** Takes the claim off a blocked task, which stays blocked. */
 export function dropClaim(task: TaskRecord, because: TaskReason): Changed {
   const { state } = task;
   if (state.status !== "blocked" || state.claim === null) return unchanged(task);
   const after: TaskRecord = { ...task, state: { ...state, claim: null } };
   return { task: after, events: tellRelease(task, after, because), actions: [] };
 }
+
+/** Notes work on the task: it is running, and a stall is over. */
+export function noteWork(before: TaskRecord, note: string | null, now: MonoMs): Changed {
+  const task: TaskRecord = { ...before, updatedAt: now, note: note ?? before.note };
+  const { state } = task;
+  switch (state.status) {
+    case "claimed": {
+      const to = { ...state, status: "running", claim: refreshed(state.claim, now), stalled: null } as const;
+      const { agentId: actor } = state.claim;
+      // Work does not undo a timeout.
+      return changeTask(task, { to, because: "started", actor, keepAlert: state.timedOutAt !== null }, now);
+    }
+    case "running": {
+      const moved = { ...task, state: { ...state, claim: refreshed(state.claim, now), stalled: null } };
+      return state.timedOutAt === null ? resolveAlert(moved) : unchanged(moved);
+    }
+    case "blocked":
+      return unchanged(refreshClaim(task, now));
+    case "pending":
+    case "recovering":
+    case "completed":
+    case "failed":
+    case "cancelled":
+      return unchanged(before);
+  }
+}
+
+/** The agent confirms its claim, which is no work. */
+export function refreshClaim(task: TaskRecord, now: MonoMs): TaskRecord {
+  const { state } = task;
+  if (!("claim" in state) || state.claim === null) return task;
+  return { ...task, state: { ...state, claim: refreshed(state.claim, now) } };
+}
+
+const refreshed = (claim: Claim, now: MonoMs): Claim => ({ ...claim, refreshedAt: now });

@@ -1,11 +1,11 @@
 import { TaskPriority } from "@rouse/contract";
 import type { TaskRecord } from "./task-record.ts";
 
-/** Everything it depends on is completed. What nobody knows is not. */
+/** Everything the task depends on is completed. Unknown tasks are not. */
 export const isTaskReady = (task: Pick<TaskRecord, "dependsOn">, isCompleted: (taskId: string) => boolean): boolean =>
   task.dependsOn.every(isCompleted);
 
-/** Which task an agent that asks for work should get: one meant for it before any other, then the most urgent, then the oldest. */
+/** The next task for an agent: one reserved for it, then the most urgent, then the oldest. */
 export function chooseTask(tasks: Iterable<TaskRecord>, agentId: string): TaskRecord | null {
   const completed = new Set<string>();
   const open: TaskRecord[] = [];
@@ -21,7 +21,7 @@ export function chooseTask(tasks: Iterable<TaskRecord>, agentId: string): TaskRe
   );
 }
 
-/** All of them may be had by the same agent, so a reservation is a reservation for it. */
+/** All candidates may go to the same agent, so any reservation is for it. */
 function comesBefore(a: TaskRecord, b: TaskRecord): boolean {
   if ((a.reservedFor === null) !== (b.reservedFor === null)) return a.reservedFor !== null;
   if (a.priority !== b.priority) return urgency(a) > urgency(b);

@@ -1,30 +1,29 @@
 import type { MonoMs } from "@rouse/contract";
-import { type Change, changeTask, dropClaim, giveClaim } from "./change-task.ts";
-import { noteWork } from "./note-work.ts";
+import { type Change, changeTask, dropClaim, giveClaim, noteWork } from "./change-task.ts";
 import { type Changed, unchanged } from "./task-alert.ts";
 import { claimOf, isTaskOver, type TaskRecord } from "./task-record.ts";
 import type { AgentDownSignal, TaskContext } from "./task-signal.ts";
 
-/** An agent went down: its claim ends with it, what was kept for it is kept no longer, and the task goes where the work can go on. */
+/** An agent went down: its claims and reservations end, and its tasks go where the work can go on. */
 export function agentWentDown(task: TaskRecord, signal: AgentDownSignal, context: TaskContext): Changed {
   const { now, rules } = context;
   const { state } = task;
-  // Silence is only what we think of it: whoever wants us to observe has somebody else decide what it means.
+  // Silence is only our judgement: in observe mode somebody else decides what it means.
   if (signal.because === "agent-gone" && rules.mode === "observe") return unchanged(task);
   switch (state.status) {
     case "claimed":
     case "running":
-      return state.claim.agentId === signal.agentId ? letGo(task, signal, context) : unchanged(task);
+      return state.claim.agentId === signal.agentId ? releaseTask(task, signal, context) : unchanged(task);
     case "recovering":
-      return state.agentId === signal.agentId ? letGo(task, signal, context) : unchanged(task);
+      return state.agentId === signal.agentId ? releaseTask(task, signal, context) : unchanged(task);
     case "pending": {
-      if (isOrderedBack(signal) && isFree(task, signal)) return letGo(task, signal, context);
+      if (isOrderedBack(signal) && isFree(task, signal)) return releaseTask(task, signal, context);
       if (!isKeptForNobody(task, signal)) return unchanged(task);
       const facts = { reservedFor: null };
       return changeTask(task, { to: state, because: signal.because, actor: "rouse", facts }, now);
     }
     case "blocked":
-      if (isOrderedBack(signal) && isFree(task, signal)) return letGo(task, signal, context);
+      if (isOrderedBack(signal) && isFree(task, signal)) return releaseTask(task, signal, context);
       if (state.claim?.agentId === signal.agentId) return dropClaim(task, signal.because);
       return unchanged(isKeptForNobody(task, signal) ? { ...task, reservedFor: null } : task);
     case "completed":
@@ -34,17 +33,17 @@ export function agentWentDown(task: TaskRecord, signal: AgentDownSignal, context
   }
 }
 
-/** A reservation for an agent that does not come back would keep the task from everybody else for ever. */
+/** A reservation for an agent that does not come back would keep the task from everybody else. */
 const isKeptForNobody = (task: TaskRecord, signal: AgentDownSignal): boolean =>
   task.reservedFor === signal.agentId && signal.fate !== "recovering";
 
-/** Whoever orders its agent back has looked at what was in its way, unless it was them who said that it waits. */
+/** A person who orders the agent back has looked at the task, unless a person blocked it. */
 const isFree = ({ because, reservedFor }: TaskRecord, { agentId }: AgentDownSignal): boolean =>
   because !== "marked-by-person" && (reservedFor === null || reservedFor === agentId);
 
 const isOrderedBack = ({ because }: AgentDownSignal): boolean => because === "recovered-by-person";
 
-function letGo(task: TaskRecord, signal: AgentDownSignal, { now, rules }: TaskContext): Changed {
+function releaseTask(task: TaskRecord, signal: AgentDownSignal, { now, rules }: TaskContext): Changed {
   const { agentId, because, fate } = signal;
   const left = { actor: "rouse", releasedBecause: because };
   if (fate === "blocked") return changeTask(task, { ...left, to: waitsForPerson(now), because }, now);
@@ -53,7 +52,7 @@ function letGo(task: TaskRecord, signal: AgentDownSignal, { now, rules }: TaskCo
   if (spends && task.recoveries >= rules.maxRecoveries)
     return changeTask(task, { ...left, to: waitsForPerson(now), because: "recoveries-exhausted" }, now);
   if (fate === "released") return changeTask(task, { ...left, to: { status: "pending" }, because }, now);
-  // A person's word begins the count anew.
+  // A person's order begins the count anew.
   const recoveries = ordered ? 0 : task.recoveries + (spends ? 1 : 0);
   if (task.state.status === "recovering") return unchanged({ ...task, recoveries });
   const incarnation = claimOf(task)?.incarnation ?? null;
@@ -63,13 +62,13 @@ function letGo(task: TaskRecord, signal: AgentDownSignal, { now, rules }: TaskCo
 
 const waitsForPerson = (now: MonoMs): Change["to"] => ({ status: "blocked", since: now, claim: null });
 
-/** The new life of an agent takes up what its last one left, with a claim of its own. */
+/** The agent's new life takes up the task of its last one, with a claim of its own. */
 export function agentCameBack(task: TaskRecord, agentId: string, incarnation: number, now: MonoMs): Changed {
   if (task.state.status !== "recovering" || task.state.agentId !== agentId) return unchanged(task);
   return giveClaim(task, { agentId, incarnation }, "recovered", now);
 }
 
-/** A checkpoint is a fact of work, unless it comes from somebody who does not hold the task. */
+/** A checkpoint is work, unless it comes from an agent that does not hold the task. */
 export function noteCheckpoint(task: TaskRecord, checkpoint: string, agentId: string | null, now: MonoMs): Changed {
   if (isTaskOver(task)) return unchanged(task);
   const kept: TaskRecord = { ...task, lastCheckpoint: checkpoint };

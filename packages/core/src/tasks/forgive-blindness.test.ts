@@ -22,7 +22,7 @@ const blind = (from: number, to: number): Gap => {
   return { id: gap.to, cause: "stall", ...gap };
 };
 
-/** From which minute on its work counts. */
+/** The minute from which its work counts. */
 function startOf(task: TaskRecord, ...gaps: Gap[]): number | null {
   const { state } = forgiveBlindness(task, { gaps });
   return "claim" in state && state.claim !== null ? (state.claim.startedAt - dawn) / minutes(1) : null;

@@ -4,7 +4,7 @@ import { type Claim, isAtWork, type TaskRecord } from "./task-record.ts";
 
 type Blindness = Pick<Doubt, "gaps">;
 
-/** Time in which nobody could have heard of the work is not held against it: each such stretch moves its start on, once. */
+/** Gaps of ours do not count against a task: each moves its start on, once. */
 export function forgiveBlindness(task: TaskRecord, doubt: Blindness): TaskRecord {
   const { state } = task;
   if (isAtWork(state)) {

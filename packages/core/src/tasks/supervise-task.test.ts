@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { dawn } from "../story.test-support.ts";
 import { type TaskStory, taskStory } from "./task-story.test-support.ts";
 
-/** What was told since the story came to its point. */
+/** What was told since the setup of the story. */
 function after(task: TaskStory, act: () => void): string[] {
   const before = task.told.length;
   act();
@@ -402,7 +402,7 @@ describe("a task whose agent goes down", () => {
     const task = held();
     for (let life = 2; life <= 9; life++) {
       task.goesDown("a", "recovering", "being-recovered", true);
-      // Put off once, as its limit still stood.
+      // The start was put off once, because the limit still stood.
       task.goesDown("a", "recovering", "being-recovered", true);
       task.comesBack("a", life);
     }

@@ -1,26 +1,32 @@
+import type { MonoMs, TaskRefusal } from "@rouse/contract";
 import type { Machine } from "../machine.ts";
-import { acceptClaim } from "./accept-claim.ts";
-import { acceptOrder } from "./accept-order.ts";
-import { acceptWord } from "./accept-word.ts";
+import { admitsClaim } from "../trust/judge-assignments.ts";
+import { changeTask, dropClaim, giveClaim, noteWork, refreshClaim, resumeClaim } from "./change-task.ts";
 import { agentCameBack, agentWentDown, noteCheckpoint } from "./follow-agent.ts";
 import { forgiveBlindness } from "./forgive-blindness.ts";
-import { andThen, tellSeveral, unchanged } from "./task-alert.ts";
-import { nextLook } from "./task-deadlines.ts";
-import { claimOf, type TaskRecord } from "./task-record.ts";
+import { andThen, type Changed, tellSeveral, unchanged } from "./task-alert.ts";
+import { type Claim, claimOf, isAtWork, isTaskOver, type TaskRecord } from "./task-record.ts";
 import {
+  type ClaimSignal,
   done,
+  granted,
   noted,
   refused,
+  type Speaker,
   type TaskContext,
+  type TaskOrderSignal,
   type TaskReply,
+  type TaskRules,
   type TaskSignal,
   type TaskTurn,
+  type WordSignal,
 } from "./task-signal.ts";
-import { watchTaskClocks } from "./watch-task-clocks.ts";
+import { nextLook, watchTaskClocks } from "./watch-task-clocks.ts";
 
 /**
- * One turn for one task: take in what came, then look at its clocks. Pure, like `supervise`. What came is heard first, so that a word that waited
- * while we were late is not punished for it. `task.wakeAt` is the next moment that could change something by itself.
+ * One turn for one task: accept the signal, then look at its clocks. Pure, like `supervise`. The signal goes first, so
+ * that a message that waited while we were late still counts. `task.wakeAt` is the next moment that could change
+ * something.
  */
 export function superviseTask(before: TaskRecord, signal: TaskSignal, context: TaskContext): TaskTurn {
   const { now, doubt } = context;
@@ -33,7 +39,7 @@ export function superviseTask(before: TaskRecord, signal: TaskSignal, context: T
   return { task: wakeAt === task.wakeAt ? task : { ...task, wakeAt }, reply, events, actions };
 }
 
-/** A clock that was overdue may take the claim in the same turn: nobody is told that they hold what they do not. */
+/** An overdue clock may take the claim in the same turn: then it is not granted. */
 function stillTrue(reply: TaskReply | null, task: TaskRecord): TaskReply | null {
   if (reply?.kind !== "granted" || reply.claim === null || reply.claim === claimOf(task)?.number) return reply;
   return { kind: "refused", because: "claim-lost" };
@@ -68,7 +74,7 @@ function acceptTaskSignal(task: TaskRecord, signal: TaskSignal, context: TaskCon
   }
 }
 
-/** What waits to be claimed has no clock: only a task that never had its turn still asks to be looked at. */
+/** A pending task has no clock: only one that never had its first turn still has a `wakeAt`. */
 function create(task: TaskRecord): TaskTurn {
   if (task.state.status !== "pending" || task.wakeAt === null) return refused(task, "exists");
   const payload = { agentId: null, taskId: task.taskId, priority: task.priority };
@@ -85,3 +91,160 @@ export const taskMachine: Machine<TaskRecord, TaskSignal, TaskContext, TaskReply
   restore: (saved) => JSON.parse(saved) as TaskRecord,
   serialise: JSON.stringify,
 };
+
+/** An agent wants to work on the task. A refusal changes nothing. */
+function acceptClaim(task: TaskRecord, signal: ClaimSignal, { now, rules }: TaskContext): TaskTurn {
+  const held = claimOf(task);
+  if (held !== null && held.agentId === signal.agentId) return claimAgain(task, held, signal, now);
+  const because = refuseClaim(task, signal, rules);
+  if (because !== null) return refused(task, because);
+  return granted(giveClaim(task, signal, task.state.status === "recovering" ? "recovered" : "claimed", now));
+}
+
+/** Claiming twice gives the same claim. A later life gets a new one, so that the earlier life cannot speak for it. */
+function claimAgain(task: TaskRecord, held: Claim, signal: ClaimSignal, now: MonoMs): TaskTurn {
+  if (isLater(held.incarnation, signal.incarnation)) return refused(task, "taken");
+  if (!isLater(signal.incarnation, held.incarnation)) return granted(unchanged(refreshClaim(task, now)));
+  return isAtWork(task.state) ? granted(giveClaim(task, signal, "claimed", now)) : refused(task, "blocked");
+}
+
+function refuseClaim(task: TaskRecord, signal: ClaimSignal, { mode }: TaskRules): TaskRefusal | null {
+  const { state } = task;
+  switch (state.status) {
+    case "pending":
+      if (task.reservedFor !== null && task.reservedFor !== signal.agentId) return "taken";
+      if (!signal.ready) return "not-ready";
+      return mode === "observe" ? null : admitsClaim(signal, signal.heldClaims);
+    case "claimed":
+    case "running":
+      return "taken";
+    case "recovering": {
+      const back = state.agentId === signal.agentId && isLater(signal.incarnation, state.incarnation);
+      return back ? null : "being-recovered";
+    }
+    case "blocked":
+      return task.because === "recoveries-exhausted" ? "recoveries-exhausted" : "blocked";
+    case "completed":
+    case "failed":
+    case "cancelled":
+      return "over";
+  }
+}
+
+/** Known to be later; an unknown life is neither later nor earlier. */
+const isLater = (a: number | null, b: number | null): boolean => a !== null && b !== null && a > b;
+
+/** An agent's word about its task. Only the present claim may speak for it. */
+function acceptWord(task: TaskRecord, word: WordSignal, now: MonoMs): TaskTurn {
+  if (saidBefore(task, word)) return granted(unchanged(task));
+  const claim = claimOf(task);
+  const because = refuseWord(task, claim, word);
+  if (because !== null || claim === null) return refused(task, because ?? "not-yours");
+  switch (word.kind) {
+    case "refresh":
+      return granted(unchanged(refreshClaim(task, now)));
+    case "update":
+      return granted(update(task, claim, word, now));
+    case "complete":
+      return granted(end(task, claim, "completed", now));
+    case "fail":
+      return granted(end(task, claim, "failed", now));
+    case "release":
+      return granted(release(task, claim, now));
+  }
+}
+
+function refuseWord(task: TaskRecord, claim: Claim | null, word: Speaker): TaskRefusal | null {
+  const present = isTaskOver(task) ? task.claims : claim?.number;
+  if (word.claim !== undefined && word.claim !== present) return "claim-lost";
+  if (isTaskOver(task)) return "over";
+  return claim?.agentId === word.agentId ? null : "not-yours";
+}
+
+/** The answer to "complete" may get lost, so it may be repeated. */
+function saidBefore({ state }: TaskRecord, word: WordSignal): boolean {
+  if (state.status !== "completed" && state.status !== "failed") return false;
+  const { agentId, number } = state.by;
+  const same = word.agentId === agentId && (word.claim === undefined || word.claim === number);
+  return same && word.kind === (state.status === "completed" ? "complete" : "fail");
+}
+
+function update(before: TaskRecord, claim: Claim, word: Extract<WordSignal, { kind: "update" }>, now: MonoMs): Changed {
+  const { agentId: actor } = claim;
+  const { state } = before;
+  const note = word.note ?? before.note;
+  const facts = { note, updatedAt: now };
+  if (word.status === "blocked" && isAtWork(state)) {
+    const to = { status: "blocked", since: now, claim: { ...claim, refreshedAt: now } } as const;
+    return changeTask(before, { to, because: "agent-blocked", actor, facts }, now);
+  }
+  if (word.status === "running" && state.status === "blocked") {
+    return changeTask(before, { to: resumeClaim(claim, state.since, now), because: "updated", actor, facts }, now);
+  }
+  return noteWork(before, note, now);
+}
+
+function end(task: TaskRecord, by: Claim, status: "completed" | "failed", now: MonoMs): Changed {
+  const because = status === "completed" ? "done" : "agent-failed-it";
+  return changeTask(
+    task,
+    { to: { status, by, overAt: now }, because, actor: by.agentId, facts: { updatedAt: now } },
+    now,
+  );
+}
+
+/** A blocked task stays blocked. */
+function release(task: TaskRecord, claim: Claim, now: MonoMs): Changed {
+  const because = "released-by-agent";
+  if (task.state.status === "blocked") return dropClaim(task, because);
+  return changeTask(task, { to: { status: "pending" }, because, actor: claim.agentId }, now);
+}
+
+/** A person's order. Repeating it changes nothing, and a task that is over takes no order. */
+function acceptOrder(task: TaskRecord, order: TaskOrderSignal, now: MonoMs): TaskTurn {
+  if (isTaskOver(task)) {
+    const meant = order.kind === "cancel" && task.state.status === "cancelled";
+    return meant ? done(unchanged(task)) : refused(task, "over");
+  }
+  switch (order.kind) {
+    case "cancel":
+      return done(cancel(task, order.actor, now));
+    case "reassign":
+      return done(reassign(task, order.to, order.actor, now));
+    case "block":
+      return done(block(task, order.actor, now));
+    case "unblock":
+      return done(unblock(task, order.actor, now));
+  }
+}
+
+const cancel = (task: TaskRecord, actor: string, now: MonoMs): Changed =>
+  changeTask(task, { to: { status: "cancelled", overAt: now }, because: "cancelled-by-person", actor }, now);
+
+/** A person who reassigns a task has looked at it: earlier recoveries do not count. */
+function reassign(task: TaskRecord, to: string | null, actor: string, now: MonoMs): Changed {
+  if (isWith(task, to)) return unchanged(task);
+  const facts = { reservedFor: to, recoveries: 0 };
+  return changeTask(task, { to: { status: "pending" }, because: "reassigned-by-person", actor, facts }, now);
+}
+
+function isWith({ state, reservedFor }: TaskRecord, agentId: string | null): boolean {
+  if (state.status === "pending") return reservedFor === agentId;
+  if (state.status === "recovering") return state.agentId === agentId;
+  return isAtWork(state) && state.claim.agentId === agentId;
+}
+
+function block(task: TaskRecord, actor: string, now: MonoMs): Changed {
+  const { state } = task;
+  if (state.status === "blocked" && state.claim === null) return unchanged(task);
+  const since = state.status === "blocked" ? state.since : now;
+  return changeTask(task, { to: { status: "blocked", since, claim: null }, because: "marked-by-person", actor }, now);
+}
+
+function unblock(task: TaskRecord, actor: string, now: MonoMs): Changed {
+  const { state } = task;
+  if (state.status !== "blocked") return unchanged(task);
+  const to = state.claim === null ? ({ status: "pending" } as const) : resumeClaim(state.claim, state.since, now);
+  const facts = { recoveries: 0, updatedAt: now };
+  return changeTask(task, { to, because: "unblocked-by-person", actor, facts }, now);
+}

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { takenFrom } from "./taken-from.ts";
+import { takenFrom } from "./task-record.ts";
 import { type TaskStory, taskStory } from "./task-story.test-support.ts";
 
-/** Who was told to stop by what `happens`. */
+/** The agent that `happens` told to stop. */
 function afterwards(task: TaskStory, happens: () => void): string | null {
   const before = task.task;
   happens();

@@ -1,18 +1,14 @@
-import { type AlertSeverity, type MonoMs, printable, type RouseEvent, type TaskReason } from "@rouse/contract";
-import type { Action } from "../signal.ts";
-import { agentOf, isCriticalBlocked, type TaskAlertCause, type TaskRecord } from "./task-record.ts";
+import { type MonoMs, printable, type TaskReason } from "@rouse/contract";
+import { type Told, tellRaised, tellResolved } from "../signal.ts";
+import { agentOf, isCriticalBlocked, type TaskAlert, type TaskRecord } from "./task-record.ts";
 
-/** What a change comes to, whoever asked for it. */
-export interface Changed {
+/** The result of a change, whoever asked for it. */
+export interface Changed extends Told {
   readonly task: TaskRecord;
-  readonly events: readonly RouseEvent[];
-  readonly actions: readonly Action[];
 }
 
-export interface WantedAlert {
-  readonly cause: TaskAlertCause;
-  readonly severity: AlertSeverity;
-  /** Numbers, ids, fixed words and the owner; nothing an agent wrote. */
+interface WantedAlert extends Pick<TaskAlert, "cause" | "severity"> {
+  /** Numbers, ids, fixed words and the owner; nothing that an agent wrote. */
   readonly summary: string;
 }
 
@@ -27,7 +23,7 @@ export function andThen(first: Changed, next: (task: TaskRecord) => Changed): Ch
   };
 }
 
-/** One open alert per task: a new one takes the place of the one before. `about`: the agent, when the task has let go of it already. */
+/** One open alert per task: a new one replaces it. `about`: the agent, when the task has let go of it already. */
 export function raiseAlert(before: TaskRecord, wanted: WantedAlert, now: MonoMs, about = agentOf(before)): Changed {
   return andThen(resolveAlert(before), (task) => {
     const alertsRaised = task.alertsRaised + 1;
@@ -46,23 +42,11 @@ export function resolveAlert(task: TaskRecord): Changed {
   return { task: { ...task, alert: null }, ...tellResolved(key, agentId) };
 }
 
-type Told = Pick<Changed, "events" | "actions">;
-
-export const tellRaised = (key: string, agentId: string | null, severity: AlertSeverity, summary: string): Told => ({
-  events: [{ type: "ALERT_RAISED", payload: { agentId, alert: key, severity, summary } }],
-  actions: [{ kind: "raise-alert", key, agentId, severity, summary }],
-});
-
-export const tellResolved = (key: string, agentId: string | null): Told => ({
-  events: [{ type: "ALERT_RESOLVED", payload: { agentId, alert: key } }],
-  actions: [{ kind: "resolve-alert", key: `${key}/resolved`, agentId }],
-});
-
-/** The task, and whom to turn to about it. Whoever wrote that is not trusted to have written a name. */
+/** The task and its owner. The owner's text may not be a name, so it is made printable. */
 export const nameTask = ({ taskId, owner }: Pick<TaskRecord, "taskId" | "owner">): string =>
   owner === null || owner.trim() === "" ? `task ${taskId}` : `task ${taskId} (owner ${printable(owner.trim(), 200)})`;
 
-/** One critical task that waits is its owner's matter; a second makes it everybody's, and whoever is called has to hear that. */
+/** One blocked critical task is its owner's matter; a second makes it everybody's, and that is told. */
 export function tellSeveral(before: TaskRecord, task: TaskRecord, others: number, now: MonoMs): Changed {
   if (others === 0 || isCriticalBlocked(before) || !isCriticalBlocked(task)) return unchanged(task);
   const summary = `SEV-1: ${others + 1} critical tasks need a person, the last of them ${nameTask(task)}: ${task.because}`;
@@ -70,7 +54,7 @@ export function tellSeveral(before: TaskRecord, task: TaskRecord, others: number
   return raiseAlert(task, { cause: "blocked", severity: "critical", summary }, now, about);
 }
 
-/** Somebody has to know that it waits for them, unless it was them who said so. */
+/** A person has to know that the task waits for them, unless they blocked it themselves. */
 export function alertOfBlock(task: TaskRecord, because: TaskReason): WantedAlert | null {
   if (because === "marked-by-person") return null;
   const severity = because === "agent-blocked" ? "warning" : "critical";

@@ -9,42 +9,42 @@ import {
   type TaskRequest,
 } from "@rouse/contract";
 
-/** One agent's hold on a task. Clocks belong to it: a new claim starts new ones. */
+/** An agent's claim on a task. Clocks belong to it: a new claim starts new ones. */
 export interface Claim {
-  /** Numbers only grow, so whoever lost a claim is recognised by the number they name. */
+  /** Numbers only grow, so a lost claim is recognised by its number. */
   readonly number: number;
   readonly agentId: string;
-  /** Of which life; `null` when nobody knows. */
+  /** The life that claimed it; `null` when unknown. */
   readonly incarnation: number | null;
   readonly since: MonoMs;
-  /** The last sign that the claim is meant. For showing: it is no work. */
+  /** The last confirmation of the claim, for display. It is no work. */
   readonly refreshedAt: MonoMs;
-  /** From when its work counts: `since`, moved on by the time it waited for a person and by that in which we were blind. */
+  /** From when its work counts: `since`, moved on by the time it was blocked and by our gaps. */
   readonly startedAt: MonoMs;
-  /** Up to when our blindness is in `startedAt` already; `since` when there was none. */
+  /** Up to when gaps are part of `startedAt` already; absent: `since`. */
   readonly watchedFrom?: MonoMs;
   readonly longRunningTold: boolean;
 }
 
-/** Nothing was heard of the work since `since`. */
+/** No work was heard of since `since`. */
 export interface Stall {
   readonly since: MonoMs;
   readonly recheckAt: MonoMs;
   readonly escalated: boolean;
 }
 
-/** Each status with what only it has. */
+/** Each status with its own data. */
 export type TaskState =
   | { readonly status: "pending" }
   | AtWork
   | {
       readonly status: "recovering";
-      /** For whom it is kept, and the life that went down. */
+      /** The agent that it is kept for, and the life that went down. */
       readonly agentId: string;
       readonly incarnation: number | null;
       readonly since: MonoMs;
     }
-  /** A claim stays only with the agent that itself said it cannot go on: it may still be able to later. */
+  /** A blocked task keeps its claim only if the agent itself reported the block. */
   | { readonly status: "blocked"; readonly since: MonoMs; readonly claim: Claim | null }
   | { readonly status: "completed" | "failed"; readonly by: Claim; readonly overAt: MonoMs }
   | { readonly status: "cancelled"; readonly overAt: MonoMs };
@@ -53,11 +53,11 @@ export interface AtWork {
   readonly status: "claimed" | "running";
   readonly claim: Claim;
   readonly stalled: Stall | null;
-  /** It was told to be over its timeout, but a freeze or the mode keeps the claim where it is. */
+  /** It was told that the task timed out, but a freeze or the mode keeps the claim. */
   readonly timedOutAt: MonoMs | null;
 }
 
-export type TaskAlertCause = "stalled" | "escalated" | "timed-out" | "blocked";
+type TaskAlertCause = "stalled" | "escalated" | "timed-out" | "blocked";
 
 /** The one open alert of a task. */
 export interface TaskAlert {
@@ -78,7 +78,7 @@ export interface TaskRecord {
   readonly onTimeout: OnTimeout;
   readonly dependsOn: readonly string[];
   readonly createdAt: MonoMs;
-  /** The last fact of work: a claim, an update, a checkpoint. */
+  /** The last work on it: a claim, an update, a checkpoint. */
   readonly updatedAt: MonoMs;
   /** An agent's own words: shown, never acted upon. */
   readonly note: string | null;
@@ -87,13 +87,13 @@ export interface TaskRecord {
   readonly because: TaskReason;
   /** How many claims were ever given. */
   readonly claims: number;
-  /** Only this agent may claim it: a person meant it for them. */
+  /** Only this agent may claim it: a person reserved it. */
   readonly reservedFor: string | null;
-  /** How often a recovery was begun for it, since a person last looked at it. */
+  /** Recoveries begun since a person last looked at it. */
   readonly recoveries: number;
   readonly lastCheckpoint: string | null;
   readonly alert: TaskAlert | null;
-  /** How many there were: a key is never used twice. */
+  /** How many alerts there were: a key is never used twice. */
   readonly alertsRaised: number;
   /** The next moment at which something could change by itself. */
   readonly wakeAt: MonoMs | null;
@@ -123,7 +123,7 @@ export function newTask(request: TaskRequest, now: MonoMs): TaskRecord {
   };
 }
 
-/** Who may speak for the task at present. */
+/** The claim that may speak for the task now. */
 export function claimOf({ state }: Pick<TaskRecord, "state">): Claim | null {
   switch (state.status) {
     case "claimed":
@@ -143,14 +143,14 @@ export const isAtWork = (state: TaskState): state is AtWork => state.status === 
 
 export const isTaskOver = ({ state }: Pick<TaskRecord, "state">): boolean => "overAt" in state;
 
-/** It waits for a person who may not know of it: what a person blocked they know of. */
+/** A critical task waits for a person who may not know of it: not one that a person blocked. */
 export const isCriticalBlocked = ({ priority, state, because }: TaskRecord): boolean =>
   priority === "critical" && state.status === "blocked" && because !== "marked-by-person";
 
-/** Whose work it is at present: who holds it, or is being brought back for it. */
+/** The agent that holds the task, or is being brought back for it. */
 export const workerOf = (task: Pick<TaskRecord, "state">): string | null => (isTaskOver(task) ? null : agentOf(task));
 
-/** Whom the task has to do with: who holds it, ended it, or is being brought back for it. */
+/** The agent that the task is about: it holds it, ended it, or is being brought back for it. */
 export function agentOf({ state }: Pick<TaskRecord, "state">): string | null {
   switch (state.status) {
     case "claimed":
@@ -167,3 +167,35 @@ export function agentOf({ state }: Pick<TaskRecord, "state">): string | null {
       return null;
   }
 }
+
+const takingReasons = ["timed-out", "cancelled-by-person", "reassigned-by-person", "marked-by-person"] as const;
+
+export interface TakenTask {
+  readonly taskId: string;
+  readonly because: (typeof takingReasons)[number];
+}
+
+/**
+ * The agent that lost a task in this turn without letting go of it. It has to be told, or two agents would do the same
+ * work.
+ */
+export function takenFrom(
+  before: TaskRecord,
+  after: TaskRecord,
+): { readonly agentId: string; readonly task: TakenTask } | null {
+  const agentId = workerOf(before);
+  const because = reasonOf(after);
+  // A task taken for one of these reasons has no claim; the next claim has its own reason.
+  if (agentId === null || because === null) return null;
+  return { agentId, task: { taskId: after.taskId, because } };
+}
+
+/** What an agent that comes back for a task has to know, when the task was taken meanwhile. */
+export function takenMeanwhile(task: TaskRecord, agentId: string): TakenTask | null {
+  const worker = workerOf(task);
+  const because = reasonOf(task) ?? (worker === null ? null : "reassigned-by-person");
+  return because === null || worker === agentId ? null : { taskId: task.taskId, because };
+}
+
+const reasonOf = ({ because }: TaskRecord): TakenTask["because"] | null =>
+  takingReasons.find((reason: TaskReason) => reason === because) ?? null;

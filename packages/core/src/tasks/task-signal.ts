@@ -1,20 +1,11 @@
-import type {
-  AssignmentStanding,
-  MonoMs,
-  PolicyMode,
-  RouseEvent,
-  TaskPolicy,
-  TaskReason,
-  TaskRefusal,
-} from "@rouse/contract";
+import type { AssignmentStanding, MonoMs, PolicyMode, TaskPolicy, TaskReason, TaskRefusal } from "@rouse/contract";
 import type { Doubt } from "../doubt.ts";
-import type { Action } from "../signal.ts";
 import type { Changed } from "./task-alert.ts";
 import { claimOf, type TaskRecord } from "./task-record.ts";
 
 export type TaskRules = TaskPolicy & {
   readonly maxRecoveries: number;
-  /** While we only observe, tasks are told of and stay where they are. */
+  /** In observe mode tasks are told of and stay where they are. */
   readonly mode: PolicyMode;
 };
 
@@ -32,16 +23,16 @@ export type TaskSignal =
 export interface ClaimSignal {
   readonly kind: "claim";
   readonly agentId: string;
-  /** Its present life; `null` when it never registered. */
+  /** The agent's present life; `null` when it never registered. */
   readonly incarnation: number | null;
   readonly standing: AssignmentStanding;
-  /** How many other tasks it works on. */
+  /** How many other tasks the agent holds. */
   readonly heldClaims: number;
   /** Everything the task depends on is completed. */
   readonly ready: boolean;
 }
 
-/** What an agent says about the task it holds. `claim` is the number it was given, when it keeps track. */
+/** An agent's word about its task. `claim`: the number it was given, if it keeps track. */
 export type WordSignal = Speaker &
   (
     | { readonly kind: "refresh" | "complete" | "fail" | "release" }
@@ -57,14 +48,17 @@ export interface Speaker {
   readonly claim?: number | undefined;
 }
 
-/** A person's word. */
+/** A person's order. */
 export type TaskOrderSignal = { readonly actor: string; readonly reason: string } & (
   | { readonly kind: "cancel" | "block" | "unblock" }
-  /** `to`: the agent it is meant for; whoever claims it when `null`. */
+  /** `to`: the agent it is reserved for; `null`: whoever claims it. */
   | { readonly kind: "reassign"; readonly to: string | null }
 );
 
-/** An agent does not work any more, and what is to become of its tasks. Each one with fate `recovering` is one recovery begun, unless it is after a limit. */
+/**
+ * An agent went down, and what becomes of its tasks. Each fate `recovering` begins one recovery, unless it follows a
+ * limit.
+ */
 export interface AgentDownSignal {
   readonly kind: "agent-down";
   readonly agentId: string;
@@ -87,27 +81,24 @@ export interface TaskContext {
   readonly doubt: TaskSurroundings;
 }
 
-/** `claim`: the number of the claim that an agent speaks with from now on; `null` when it has none, or for anybody else. */
+/** `claim`: the number that the agent speaks with from now on; `null` when it has none, or for anybody else. */
 export type TaskReply =
   | { readonly kind: "granted"; readonly claim: number | null }
   | { readonly kind: "refused"; readonly because: TaskRefusal };
 
-/** What one turn for one task comes to. */
-export interface TaskTurn {
-  readonly task: TaskRecord;
+/** The result of one turn for one task. */
+export interface TaskTurn extends Changed {
   /** `null` when nobody waits for an answer. */
   readonly reply: TaskReply | null;
-  readonly events: readonly RouseEvent[];
-  readonly actions: readonly Action[];
 }
 
-/** To an agent. */
+/** The reply to an agent. */
 export const granted = (changed: Changed): TaskTurn => ({
   ...changed,
   reply: { kind: "granted", claim: claimOf(changed.task)?.number ?? null },
 });
 
-/** To anybody else. */
+/** The reply to anybody else. */
 export const done = (changed: Changed): TaskTurn => ({ ...changed, reply: { kind: "granted", claim: null } });
 
 export const refused = (task: TaskRecord, because: TaskRefusal): TaskTurn => ({
@@ -117,5 +108,5 @@ export const refused = (task: TaskRecord, because: TaskRefusal): TaskTurn => ({
   actions: [],
 });
 
-/** Nobody waits for an answer. */
+/** Without a reply. */
 export const noted = (changed: Changed): TaskTurn => ({ ...changed, reply: null });

@@ -14,7 +14,7 @@ import { superviseTask } from "./supervise-task.ts";
 import { claimOf, newTask, type TaskRecord } from "./task-record.ts";
 import type { AgentDownSignal, TaskRules, TaskSignal, TaskSurroundings, TaskTurn, WordSignal } from "./task-signal.ts";
 
-/** The numbers of the seeds. */
+/** The rules that the first description of the project named. */
 export const seedRules: TaskRules = {
   stalled: minutes(30),
   recheck: minutes(10),
@@ -41,8 +41,8 @@ export interface ClaimExtras {
 }
 
 /**
- * One task's life on virtual time. Between signals it is looked at exactly when its record asked to be, so whatever a story sees happen on time also
- * shows that the deadlines are complete. It starts at 0 s with the task being created.
+ * One task's life on virtual time. Between signals it is looked at exactly when its record asked to be, so a story that
+ * sees something happen on time also shows that no deadline is missing. It starts at 0 s with the creation.
  */
 export function taskStory(given: TaskStoryGiven = {}) {
   const rules: TaskRules = { ...seedRules, ...given.rules };
@@ -85,7 +85,7 @@ export function taskStory(given: TaskStoryGiven = {}) {
     now = until;
   }
 
-  /** "granted 2", "granted" or why not. */
+  /** "granted 2", "granted" or the refusal. */
   function answer(signal: TaskSignal): string {
     const { reply } = take(signal);
     if (reply === null) return "no answer";
@@ -126,11 +126,11 @@ export function taskStory(given: TaskStoryGiven = {}) {
       take({ kind: "agent-recovered", agentId, incarnation }),
     checkpoints: (agentId: string | null, checkpoint = "c1"): TaskTurn =>
       take({ kind: "checkpointed", checkpoint, agentId }),
-    /** Time passes, and nobody looks although somebody should. */
+    /** Time passes without a look, although one was due. */
     weAreLateBy(duration: string | DurationMs): void {
       now += ms(duration);
     },
-    /** The monitor sees and hears nothing for a while; afterwards it knows, and looks at whoever is due. */
+    /** The monitor is blind for a while; afterwards it knows, and looks at the tasks that are due. */
     monitorIsBlindFor(duration: string | DurationMs): Gap {
       const gap: Gap = { id: (lastGap(doubt)?.id ?? 0) + 1, cause: "stall", from: now, to: now + ms(duration) };
       now = gap.to;
@@ -138,7 +138,7 @@ export function taskStory(given: TaskStoryGiven = {}) {
       wake();
       return gap;
     },
-    /** Whoever freezes and thaws wakes the tasks. */
+    /** A freeze and its end wake the tasks. */
     freezes(frozen: boolean): void {
       doubt = { ...doubt, frozen };
       wake();
@@ -166,7 +166,7 @@ export function taskStory(given: TaskStoryGiven = {}) {
     actions,
     /** Every event with its time, such as "1800s TASK_STALLED". */
     told,
-    /** The same without the first so many. */
+    /** The same without the first ones. */
     toldSince(count: number): string[] {
       return told.slice(count);
     },

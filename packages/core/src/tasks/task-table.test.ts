@@ -2,7 +2,7 @@ import { TaskStatus } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type TaskStory, taskStory } from "./task-story.test-support.ts";
 
-/** A task in each status. Whoever holds it, ended it or is brought back for it is `a`, in its first life. */
+/** A task in each status. The agent that holds it, ended it or is brought back for it is `a`, in its first life. */
 const inStatus: Readonly<Record<string, () => TaskStory>> = {
   pending: () => taskStory(),
   claimed: () => told((task) => task.claims("a")),
@@ -47,7 +47,7 @@ const signals: Readonly<Record<string, (task: TaskStory) => unknown>> = {
   wake: (task) => task.take({ kind: "wake" }),
 };
 
-/** What each signal makes of each status: another status, `=` when it stays, or `!` and why it is refused. */
+/** What each signal makes of each status: another status, `=` when it stays, or `!` and the refusal. */
 const table = `
             pending     claimed     running     recovering        blocked     blocked/a   completed   failed      cancelled
 created     !exists     !exists     !exists     !exists           !exists     !exists     !exists     !exists     !exists

@@ -2,12 +2,12 @@ import type { RouseEvent, TaskReason } from "@rouse/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { superviseTask } from "./supervise-task.ts";
-import { timeoutDue } from "./task-deadlines.ts";
 import { claimOf, isAtWork, isTaskOver, type TaskRecord } from "./task-record.ts";
 import type { TaskRules, TaskSignal } from "./task-signal.ts";
 import { type TaskStory, taskStory } from "./task-story.test-support.ts";
+import { timeoutDue } from "./watch-task-clocks.ts";
 
-/** Short clocks, so that a random life of minutes crosses all of them. All in whole seconds, as are the lives. */
+/** Short clocks, so that a random life of minutes crosses all of them. All times are whole seconds. */
 const hasty: Partial<TaskRules> = { stalled: 30_000, recheck: 10_000, longRunning: 50_000, maxRecoveries: 2 };
 
 type Step =
@@ -118,7 +118,7 @@ function live(task: TaskStory, step: Step): void {
   }
 }
 
-/** Tells a life and lets somebody look after each step. */
+/** Plays a life and calls `look` after each step. */
 function tell(
   request: Request,
   steps: readonly Step[],
@@ -155,7 +155,7 @@ describe("deadlines are data", () => {
       }),
       { numRuns: 1000 },
     );
-    // The lives were eventful enough to mean something.
+    // The random lives tested enough.
     for (const type of ["TASK_STALLED", "TASK_ESCALATED", "TASK_LONG_RUNNING", "TASK_TIMED_OUT", "ALERT_RESOLVED"])
       expect(seen.get(type) ?? 0, type).toBeGreaterThan(20);
     expect(asked).toBeLessThan(polled / 10);

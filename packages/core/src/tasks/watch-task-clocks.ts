@@ -1,11 +1,12 @@
 import { describeDuration, type MonoMs, type OnTimeout } from "@rouse/contract";
+import { blindSince, lastGap } from "../doubt.ts";
 import { changeTask } from "./change-task.ts";
+import { startLater } from "./forgive-blindness.ts";
 import { andThen, type Changed, nameTask, raiseAlert, resolveAlert, unchanged } from "./task-alert.ts";
-import { alertDue, isHandsOff, lengthDue, quietSince, stallDue, timeoutDue } from "./task-deadlines.ts";
-import { type AtWork, isAtWork, type Stall, type TaskRecord, type TaskState } from "./task-record.ts";
-import type { TaskContext, TaskRules } from "./task-signal.ts";
+import { type AtWork, type Claim, isAtWork, type Stall, type TaskRecord, type TaskState } from "./task-record.ts";
+import type { TaskContext, TaskDoubt, TaskRules } from "./task-signal.ts";
 
-/** What time alone does to a task. Only work has clocks: waiting to be claimed, for a person or for a recovery is nobody's delay. */
+/** What time alone does to a task. Only work has clocks: waiting for a claim, a person or a recovery is no delay. */
 export function watchTaskClocks(task: TaskRecord, context: TaskContext): Changed {
   const { now, rules } = context;
   const closing = alertDue(task, rules);
@@ -18,7 +19,7 @@ export function watchTaskClocks(task: TaskRecord, context: TaskContext): Changed
 const watching = (task: TaskRecord, watch: (state: AtWork) => Changed): Changed =>
   isAtWork(task.state) ? watch(task.state) : unchanged(task);
 
-/** Told when it is due; the claim is taken as soon as nobody keeps us from it. */
+/** A timeout is told when it is due; the claim is taken as soon as freeze and mode allow. */
 function watchTimeout(task: TaskRecord, state: AtWork, context: TaskContext): Changed {
   const { now, rules, doubt } = context;
   const due = timeoutDue(task, state.claim, context);
@@ -54,7 +55,7 @@ function takeAway(task: TaskRecord, now: MonoMs): Changed {
   return changeTask(task, { to: ends[task.onTimeout], because: "timed-out", actor: "rouse", keepAlert: true }, now);
 }
 
-/** No update: somebody is told. Still none when looked at again: they are told louder, once. */
+/** Without an update somebody is told; without one at the second look, once more and louder. */
 function watchStall(task: TaskRecord, state: AtWork, context: TaskContext): Changed {
   const { now, rules, doubt } = context;
   const due = stallDue(task, state, context);
@@ -91,3 +92,54 @@ function watchLength(task: TaskRecord, state: AtWork, { now, rules }: TaskContex
 }
 
 const wholeSeconds = (ms: number): number => Math.floor(ms / 1000);
+
+/** A deadline does not depend on the moment at which it is asked for. */
+type Bounds = Pick<TaskContext, "rules"> & { readonly doubt: TaskDoubt };
+
+/** A freeze or the mode forbids interventions: the task is told of, and stays where it is. */
+const isHandsOff = ({ mode }: Pick<TaskRules, "mode">, { frozen }: Pick<TaskDoubt, "frozen">): boolean =>
+  frozen || mode === "observe";
+
+/** When the clocks could next change something. A timeout that is held back waits for the thaw or another mode. */
+export function nextLook(task: TaskRecord, bounds: Bounds): MonoMs | null {
+  const { rules, doubt } = bounds;
+  const { state } = task;
+  if (!isAtWork(state)) return alertDue(task, rules);
+  const heldBack = state.timedOutAt !== null && isHandsOff(rules, doubt);
+  const due = [
+    heldBack ? null : timeoutDue(task, state.claim, bounds),
+    stallDue(task, state, bounds),
+    lengthDue(state.claim, rules),
+  ].filter((at) => at !== null);
+  return due.length === 0 ? null : Math.min(...due);
+}
+
+/** When the task times out. Gaps of ours do not count, and what was said in them may still be on its way. */
+export function timeoutDue({ timeout }: TaskRecord, claim: Claim, { rules, doubt }: Bounds): MonoMs | null {
+  if (timeout === null) return null;
+  const due = startLater(claim, doubt).startedAt + timeout;
+  // Only the first gap near the deadline counts, or a stumbling monitor would never reach it.
+  const near = doubt.gaps.find(({ to }) => to > claim.since && to + rules.recheck > due);
+  // Later gaps are no time in which the agent could have been heard.
+  return near === undefined ? due : near.to + rules.recheck + blindSince(doubt, near.to);
+}
+
+function stallDue(task: TaskRecord, state: AtWork, bounds: Bounds): MonoMs | null {
+  const { rules, doubt } = bounds;
+  if (state.timedOutAt !== null) return null;
+  if (state.stalled === null) return quietSince(task, doubt) + rules.stalled;
+  return state.stalled.escalated ? null : recheckDue(state.stalled, bounds);
+}
+
+const quietSince = (task: TaskRecord, doubt: TaskDoubt): MonoMs =>
+  Math.max(task.updatedAt, lastGap(doubt)?.to ?? task.updatedAt);
+
+const recheckDue = ({ recheckAt }: Stall, { rules, doubt }: Bounds): MonoMs =>
+  Math.max(recheckAt, (lastGap(doubt)?.to ?? -Infinity) + rules.recheck);
+
+const lengthDue = (claim: Claim, rules: TaskRules): MonoMs | null =>
+  claim.longRunningTold ? null : claim.startedAt + rules.longRunning;
+
+/** The alert of a cancelled task closes after a while: nobody can do anything about it. */
+const alertDue = ({ state, alert }: TaskRecord, rules: TaskRules): MonoMs | null =>
+  state.status === "cancelled" && alert !== null ? state.overAt + rules.recheck : null;

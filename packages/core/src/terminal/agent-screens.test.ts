@@ -26,7 +26,7 @@ function follow(family: AgentFamily) {
   };
 }
 
-/** What matters of it, in words. */
+/** The relevant sights, in words. */
 function told(sights: readonly Sight[]): string[] {
   return sights.flatMap((sight) => {
     switch (sight.kind) {

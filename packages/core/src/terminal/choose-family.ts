@@ -1,7 +1,11 @@
 import type { AgentFamily } from "@rouse/contract";
-import { printsStream } from "./streams/prints-stream.ts";
+import { claudeLine, codexLine, geminiLine, opencodeLine } from "./program-options.ts";
+import { optionsIn, readArguments, wordsIn } from "./read-arguments.ts";
 
-/** Commands and packages by their last path segment, without a version: `/usr/bin/claude`, `@anthropic-ai/claude-code@2`. */
+/**
+ * Commands and packages by their last path segment, without a version: `/usr/bin/claude`,
+ * `@anthropic-ai/claude-code@2`.
+ */
 const programs: ReadonlyMap<string, AgentFamily> = new Map([
   ["claude", "claude-code"],
   ["claude-code", "claude-code"],
@@ -20,7 +24,9 @@ const scripts: readonly (readonly [RegExp, string])[] = [
   [/gemini-cli[\\/](?:dist|bundle)[\\/](?:index|gemini)\.js$/, "gemini"],
 ];
 
-/** A command that runs another: which of its options take the next word, which hide a command we cannot see, its own operands. */
+/**
+ * A command that runs another: its options that take a value, those that hide the inner command, and its own operands.
+ */
 interface Wrapper {
   readonly valued: readonly string[];
   readonly hides?: readonly string[];
@@ -59,8 +65,8 @@ const shell = /^(?:ba|z|da|k)?sh$/;
 const simpleCommand = /^[\w@%+=:,./ -]+$/;
 
 /**
- * Which program a command starts, and whether it will print its stream of JSON. A wrong guess must err on the side of reading the screen: a
- * stream that is not there tells nothing.
+ * The program that a command starts, and whether it prints a stream of JSON. In doubt the screen is read: a stream that
+ * is not there tells nothing.
  */
 export function chooseFamily(command: readonly string[]): { family: AgentFamily; structured: boolean } {
   const program = findProgram(command);
@@ -68,7 +74,7 @@ export function chooseFamily(command: readonly string[]): { family: AgentFamily;
   return { family: program.family, structured: printsStream(program.family, program.args) };
 }
 
-/** The program a command starts in the end, and what that is called with; `null` when it is none of those known. */
+/** The program that a command starts in the end, and its arguments; `null` when it is not a known one. */
 export function findProgram(command: readonly string[]): { family: AgentFamily; args: readonly string[] } | null {
   let rest: readonly string[] | null = command;
   while (rest !== null && rest[0] !== undefined) {
@@ -84,7 +90,7 @@ const lastSegment = (word: string): string => word.slice(Math.max(word.lastIndex
 const programNamed = (word: string): AgentFamily | undefined =>
   programs.get(lastSegment(word).replace(/(?<=.)@.*$|\.(?:exe|cmd)$/, ""));
 
-/** The command inside a wrapper, always shorter than the wrapped one; `null` when there is none to be seen. */
+/** The command inside a wrapper, always shorter than the whole; `null` when none can be seen. */
 function unwrap(argv: readonly string[]): readonly string[] | null {
   const name = lastSegment(argv[0] ?? "");
   for (const words of [3, 2, 1]) {
@@ -108,7 +114,7 @@ function skipOwnWords(words: readonly string[], wrapper: Wrapper): readonly stri
   return words.slice(at + (wrapper.operands ?? 0));
 }
 
-/** Only a plain line is looked into: what a shell makes of anything else is not ours to guess. */
+/** Only a plain line is looked into: what a shell makes of any other is unknown. */
 function commandOfShell(words: readonly string[]): readonly string[] | null {
   const at = words.findIndex((word) => /^-[a-z]*c$/.test(word) || !word.startsWith("-"));
   const line = words[at]?.startsWith("-") ? words[at + 1] : undefined;
@@ -128,3 +134,40 @@ function scriptOf(words: readonly string[], name: string): readonly string[] | n
   if (rest === null || script === undefined) return null;
   return [scripts.find(([path]) => path.test(script))?.[1] ?? script, ...rest.slice(1)];
 }
+
+/** Whether the program prints one JSON object per line with these arguments. */
+export function printsStream(family: AgentFamily, args: readonly string[]): boolean {
+  switch (family) {
+    case "claude-code": {
+      const options = optionsOfClaude(args);
+      return options.has("--print") && options.get("--output-format") === "stream-json";
+    }
+    case "codex": {
+      const options = optionsOfCodex(args);
+      return isCodexExec(args) && (options.has("--json") || options.has("--experimental-json"));
+    }
+    case "gemini-cli": {
+      const options = optionsIn(readArguments(geminiLine, args));
+      return options.has("--prompt") && options.get("--output-format") === "stream-json";
+    }
+    case "opencode": {
+      const pieces = readArguments(opencodeLine, args);
+      return wordsIn(pieces)[0]?.word === "run" && optionsIn(pieces).get("--format") === "json";
+    }
+    case "aider":
+    case "generic":
+      return false;
+  }
+}
+
+export const optionsOfClaude = (args: readonly string[]): ReadonlyMap<string, string | true> =>
+  optionsIn(readArguments(claudeLine, args));
+
+/** Codex without a screen, for one task. */
+export function isCodexExec(args: readonly string[]): boolean {
+  const command = wordsIn(readArguments(codexLine, args))[0]?.word;
+  return command === "exec" || command === "e";
+}
+
+export const optionsOfCodex = (args: readonly string[]): ReadonlyMap<string, string | true> =>
+  optionsIn(readArguments(codexLine, args));

@@ -1,21 +1,21 @@
 import type { AgentFamily } from "@rouse/contract";
 import type { Screen } from "./reading.ts";
 
-/** What has to be seen of a screen before anything is typed into it. */
+/** What of a screen must be known before anything is typed into it. */
 export interface TypingScreen extends Screen {
-  /** The rows with blanks where something is only hinted at: programs draw suggestions pale as long as nothing is typed. */
+  /** The rows without pale hints: programs draw suggestions while nothing is typed. */
   readonly firm: readonly string[];
 }
 
-/** How a program draws what one types into. */
+/** How a program draws its input. */
 interface InputShape {
-  /** Up to where the text begins. Symbols that mean something else than a message (`!` runs a command) are not in it. */
+  /** The row up to where the text begins. Symbols that do not mean a message (`!` runs a command) are left out. */
   readonly prompt: RegExp;
-  /** Drawn between two such rows, and the cursor may be anywhere. The others have the cursor in them. */
+  /** The input stands between two such rows, and the cursor may be anywhere. Other inputs hold the cursor. */
   readonly between?: RegExp;
-  /** Drawn above such a row, beside a bar, with a row of its own about itself at the end; the cursor is in it. */
+  /** The input stands above such a row, beside a bar, with a status row at its end; it holds the cursor. */
   readonly above?: { readonly border: RegExp; readonly bar: RegExp; readonly status: RegExp };
-  /** Stands there while nothing is typed, in a colour that does not tell. */
+  /** A hint while nothing is typed, in a colour that does not tell. */
   readonly hint?: string;
 }
 
@@ -27,7 +27,7 @@ const shapes: Readonly<Record<AgentFamily, InputShape | null>> = {
     between: /^\s*[╭╰─▀▄][─▀▄]{2}/,
     hint: "Type your message or @path/to/file",
   },
-  // Where Enter only begins the next line (`multi>`) nothing would be sent.
+  // Where Enter only begins the next line (`multi>`), nothing would be sent.
   aider: { prompt: /^(?:ask|architect|code|context|help|diff|whole|udiff)?>(?=\s|$)/ },
   opencode: {
     prompt: /^\s*┃/,
@@ -36,47 +36,47 @@ const shapes: Readonly<Record<AgentFamily, InputShape | null>> = {
   generic: null,
 };
 
-/** A place where a person would type. */
+/** Where a person would type. */
 export interface Input {
   readonly from: number;
   readonly to: number;
   /** The first row up to where the text begins. */
   readonly prompt: string;
-  /** What is in it, without blanks and borders. */
+  /** The text in it, without blanks and borders. */
   readonly text: string;
   readonly shape: InputShape;
 }
 
-/** No input is taller: more is a transcript. */
+/** Taller than this is a transcript. */
 const mostRows = 40;
-/** How much is read where the text is so long that its first row has left the screen. */
+/** How many rows are read when the text is so long that its first row has left the screen. */
 const lastRows = 4;
 
-/** Blanks, line breaks of the screen and borders come and go; the rest of a text stays. */
+/** Removes blanks, line breaks and borders, which come and go. */
 export const squeeze = (text: string): string => text.replace(/[\s│┃▌]/g, "");
 
-/** A known program's own input. What any other program does with a line and Enter nobody can tell. */
+/** The input of a known program. What another program does with a line and Enter is unknown. */
 export function findInput(screen: TypingScreen, family: AgentFamily): Input | null {
   const shape = shapes[family];
   return shape === null ? null : findShape(screen, shape, screen.cursorRow);
 }
 
-/** Keys go to where the cursor is, as far as a program shows one. */
+/** Keys go to the cursor, where a program shows one. */
 export const holdsCursor = ({ cursorRow }: Screen, { from, to }: Input): boolean =>
   cursorRow >= from && cursorRow <= to;
 
-/** Whether its input holds words that nobody has sent. */
+/** Whether the input holds text that nobody has sent. */
 export function findDraft(screen: TypingScreen, family: AgentFamily): boolean {
   const input = findInput(screen, family);
   if (input === null || input.text === "") return false;
-  // Without a box, rows that merely follow a prompt are an answer to what was sent from it.
+  // Without a box, rows that follow a prompt are the answer to what was sent.
   const further = screen.rows.slice(input.from + 1, screen.cursorRow + 1);
   return (
     input.shape.between !== undefined || input.shape.above !== undefined || further.every((row) => /^\s{2}/.test(row))
   );
 }
 
-/** The same input after something was typed into it. */
+/** The same input after typing. */
 export function findInputAgain(screen: TypingScreen, before: Input): Input {
   const { shape } = before;
   // A line that fills its row to the end leaves the cursor on the next.
@@ -105,7 +105,7 @@ function findShape(screen: TypingScreen, shape: InputShape, start: number): Inpu
 type Found = Omit<Input, "shape">;
 type PromptLength = (row: string) => number | null;
 
-/** The lowest box is the one that keys go to. */
+/** Keys go to the lowest box. */
 function findBoxed(screen: TypingScreen, lengthOf: PromptLength, between: RegExp): Found | null {
   const isBorder = (at: number): boolean => between.test(screen.rows[at] ?? "");
   const bottom = lastRow(screen, between);
@@ -116,7 +116,7 @@ function findBoxed(screen: TypingScreen, lengthOf: PromptLength, between: RegExp
   return length === null ? null : found(screen, from, bottom - 1, length);
 }
 
-/** All rows with the bar that stand together, but for the one about the program itself. */
+/** All adjacent rows with the bar, but for the status row. */
 function findAbove(screen: TypingScreen, { border, bar, status }: NonNullable<InputShape["above"]>): Found | null {
   const to = lastRow(screen, border) - 1;
   if (to < 0 || !status.test(screen.rows[to] ?? "")) return null;
@@ -125,7 +125,7 @@ function findAbove(screen: TypingScreen, { border, bar, status }: NonNullable<In
   return from < to && to - from < mostRows ? { ...found(screen, from, to - 1, 0), to } : null;
 }
 
-/** Rows that follow without a blank one between belong to it: what was typed may have several. */
+/** Rows that follow without a blank row belong to the input: typed text may have several. */
 function findOpen(screen: TypingScreen, lengthOf: PromptLength, start: number): Found | null {
   const input = findPrompt(screen, lengthOf, start);
   if (input === null) return null;

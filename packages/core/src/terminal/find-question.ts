@@ -5,7 +5,7 @@ import type { KnownPattern } from "./patterns.ts";
 export interface Asked {
   readonly what: Question;
   readonly pattern: string;
-  /** At its prompt, what it has left running wakes it. */
+  /** The agent is at its prompt, and what it left running wakes it. */
   readonly wokenBy?: "children";
 }
 
@@ -16,7 +16,7 @@ export interface Bottom {
   readonly cursor: number;
 }
 
-/** What is asked in words on a screen. The rest is seen in other ways. */
+/** Questions that a screen asks in words. Others are seen in other ways. */
 type Worded = Extract<Question, "permission" | "question" | "prompt">;
 
 const kindOf: Readonly<Record<Worded, PatternKind>> = {
@@ -25,7 +25,7 @@ const kindOf: Readonly<Record<Worded, PatternKind>> = {
   prompt: "at-prompt",
 };
 
-/** A menu has a handful of choices and a footer below the one that is chosen. What stands higher has been answered. */
+/** A menu has a few choices and a footer. What stands higher has been answered. */
 const lowestRows = 12;
 
 /** The first of `wanted` that stands at the bottom of the screen. */
@@ -60,7 +60,7 @@ function standsUnder(above: readonly string[], { under, unless }: KnownPattern):
   return at >= 0 && !above.slice(at + 1).some((row) => unless?.test(cut(row, longestLine)));
 }
 
-/** In a narrow terminal programs break their sentences into rows themselves. */
+/** In a narrow terminal programs break their sentences into rows. */
 const mostRowsOfSentence = 4;
 
 function sentenceAt(rows: readonly string[], at: number): string {

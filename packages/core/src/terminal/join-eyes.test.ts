@@ -9,7 +9,7 @@ const result = (id: string): Sight => ({ kind: "tool-ended", id, failed: true, r
 const said = (digest: string): Sight => ({ kind: "said", digest });
 const ended: Sight = { kind: "turn-ended", outcome: "success", reason: "x" };
 
-/** Puts what the eyes tell through the join, in the order given. */
+/** Joins what the eyes tell, in the given order. */
 function joined(told: readonly (readonly [Eye, Sight])[]): Sight[] {
   let state = startJoining();
   return told.flatMap(([eye, sight]) => {
@@ -24,7 +24,7 @@ const happenings = fc.array(fc.constantFrom<Happening>("call", "call", "said", "
   maxLength: 30,
 });
 
-/** A run, as whoever sees all of it tells it. */
+/** A run as an eye tells it that sees everything. */
 function runOf(happened: readonly Happening[]): Sight[] {
   const tell = (what: Happening, n: number): Sight[] => {
     switch (what) {
@@ -43,7 +43,7 @@ function runOf(happened: readonly Happening[]): Sight[] {
   return happened.flatMap(tell);
 }
 
-/** Hooks tell no words but those of tools and turns. */
+/** Hooks tell tools and turns, but no messages. */
 const tells = (eye: Eye, sight: Sight): boolean =>
   eye !== "hooks" || (sight.kind !== "said" && sight.kind !== "retries" && sight.kind !== "tokens");
 

@@ -1,24 +1,24 @@
 import type { Eye, Sight } from "@rouse/contract";
 import type { Reading } from "./reading.ts";
 
-/** What several eyes have told of one life so far. Plain data, and bounded however long that is. */
-export interface JoinedEyes {
+/** What several eyes have told of one life. Plain, bounded data. */
+interface JoinedEyes {
   /** Ids of calls that were told to have started, and those told to have ended, newest last. */
   readonly started: readonly string[];
   readonly ended: readonly string[];
-  /** Calls that are not over, and who told of them first. */
+  /** Calls that are not over, and the eye that told of them first. */
   readonly open: readonly { readonly id: string; readonly eye: Eye }[];
   /** How many of a kind each eye has told, and how many were passed on. */
   readonly told: Readonly<Partial<Record<Counted, Readonly<Partial<Record<Eye, number>>>>>>;
   readonly passed: Readonly<Partial<Record<Counted, number>>>;
-  /** The best eye that has told a kind which says how things stand. */
+  /** The best eye that has told each kind of state. */
   readonly owners: Readonly<Partial<Record<Owned, Eye>>>;
   readonly tokens: number;
 }
 
-/** Each eye tells all of them in the same order, so the n-th is the same whoever tells it. */
+/** Each eye tells all of these in the same order, so the n-th is the same for every eye. */
 const countedKinds = ["said", "turn-ended", "rate-limited", "retries", "error", "compacts"] as const;
-/** These say how things stand. A slower eye would say how they stood. */
+/** These tell the present state. A slower eye would tell an earlier one. */
 const ownedKinds = ["model-asked", "session"] as const;
 
 type Counted = (typeof countedKinds)[number];
@@ -34,13 +34,13 @@ export const startJoining = (): JoinedEyes => ({
   tokens: 0,
 });
 
-/** A file that is found late tells of every call since the start; calls further back than this were long ago. */
+/** A session file that is found late tells every call since the start; older ones than this do not matter. */
 const mostCalls = 4000;
 const mostOpen = 64;
 
 /**
- * What is new in what one eye saw. A step that several eyes see is one step: calls are known by their ids, the n-th word of one eye is the n-th of every
- * other, and of what says how things stand only the best eye is heard.
+ * The news in what one eye saw. A step that several eyes see is one step: calls are known by their ids, the n-th
+ * message of one eye is the n-th of every other, and of the state only the best eye counts.
  */
 export function joinEyes(before: JoinedEyes, eye: Eye, sights: readonly Sight[]): Reading<JoinedEyes> {
   let state = before;
@@ -76,17 +76,17 @@ function take(state: JoinedEyes, eye: Eye, sight: Sight): Taken | null {
     case "rate-limited":
     case "retries":
     case "error":
-      // Of one limit the eye that tells of it first need not be the one that knows when it ends.
+      // The first eye to tell of a limit need not know when it ends.
       if (eye !== "screen" && sight.kind === "rate-limited" && sight.resetsInMs !== null)
         return isNew(count(state, eye, sight.kind).state);
-      // A screen shows words, and those of every tool as well. Of a limit that the program itself tells they are an echo.
+      // A screen shows the words of tools, too. Of a limit that the program itself told they are an echo.
       if (eye !== "screen") return count(state, eye, sight.kind);
-      // That it goes on by itself then only its screen says.
+      // Only the screen tells that the program goes on by itself.
       if (sight.kind === "error" || (sight.kind === "rate-limited" && sight.continues === true)) return isNew(state);
       return state.told[sight.kind] === undefined ? isNew(state) : null;
     case "turn-ended": {
       const counted = count({ ...state, open: [] }, eye, sight.kind);
-      // What wakes it only its hooks know for certain, whoever was first to tell of the end.
+      // Only hooks know for certain what wakes the agent.
       return eye === "hooks" && sight.wokenBy !== undefined ? isNew(counted.state) : counted;
     }
     case "said":
@@ -120,8 +120,8 @@ const end = (state: JoinedEyes, id: string): JoinedEyes => ({
 });
 
 /**
- * Within a turn either a tool runs or the model is at work. An eye that does not see calls while they run takes them for the model; who told of a call and
- * tells of the model now means that it is over.
+ * Within a turn either a tool runs or the model is at work. An eye that does not see running calls takes them for the
+ * model. An eye that told of a call and now tells of the model means that the call is over.
  */
 function askModel(before: JoinedEyes, eye: Eye): Taken | null {
   const state = { ...before, open: before.open.filter((call) => call.eye !== eye) };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { lineToType } from "./line-to-type.ts";
+import { lineToType } from "./place-to-type.ts";
 
 describe("a text to be typed", () => {
   it("is one line without anything a keyboard would do besides writing", () => {

@@ -1,9 +1,9 @@
 /**
- * Masking is what makes two pieces of text comparable. Every expression below is linear: lines are cut to a bounded length first,
- * and no quantifier stands inside another that could eat the same characters.
+ * Masking makes two texts comparable. Every expression is linear: lines are cut to a bounded length first, and no
+ * quantifier stands inside another that could match the same characters.
  */
 
-/** Longer than any line a person reads; the rest of a longer one is not looked at. */
+/** Longer than any line that a person reads; the rest is not looked at. */
 export const longestLine = 2000;
 const longestClass = 200;
 
@@ -12,7 +12,7 @@ const weekdays = "(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?";
 
 const hasGlyph = /[⠀-⣿✻✽✶✳✢◐◓◑◒◴◷◶◵█▌▋▏▎]|^\s*[·*|/\\-](?!\S)/;
 const glyphs: readonly RegExp[] = [
-  // One word in the making ("✻ Pondering…") is chosen at random and changes while nothing happens.
+  // A single word with dots ("✻ Pondering…") is random and changes while nothing happens.
   /^\s*[·*✻✽✶✳✢] [\p{L}-]{1,40}(?:…|\.\.\.)/u,
   /[⠀-⣿]/g,
   /(?<!\S)[✻✽✶✳✢◐◓◑◒◴◷◶◵](?!\S)/g,
@@ -22,7 +22,7 @@ const glyphs: readonly RegExp[] = [
 
 const hasDigit = /\d/;
 const counters: readonly RegExp[] = [
-  // Dates before clock times, clock times before durations: each would leave half of the other behind.
+  // Dates before times, times before durations: each would leave half of the other behind.
   /(?<![\w.])\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)?(?!\w)/g,
   /(?<![\w./])\d{1,2}\/\d{1,2}\/\d{4}(?![\w/])/g,
   new RegExp(`(?<!\\w)${weekdays}(?:\\d{1,2} ${months}|${months} \\d{1,2})(?:,? \\d{4})?(?!\\w)`, "g"),
@@ -33,11 +33,11 @@ const counters: readonly RegExp[] = [
 const interruptKey = /\b(?:[Ee]sc|[Cc]trl\+[Cc]) to (?:interrupt|cancel)\b/g;
 const emptyShell = /[([][\s·•∙,;|]*[)\]]/g;
 
-/** The line without what changes although nothing happens: spinners, clocks, timers, token counters. A count of work stays. */
+/** The line without what changes by itself: spinners, clocks, timers, token counters. A count of work stays. */
 export function maskVolatile(line: string): string {
   const whole = cut(line, longestLine);
   let text = whole;
-  // Most lines have nothing of it: this runs for every line a noisy agent prints.
+  // Most lines have none of these, and this runs for every line of a noisy agent.
   if (hasGlyph.test(text)) text = without(glyphs, text);
   if (hasDigit.test(text)) text = without(counters, text);
   text = text.replace(interruptKey, "");
@@ -55,7 +55,7 @@ const particular: readonly (readonly [RegExp, string])[] = [
   [/[\p{Cc}\p{Cf}\p{Cs}]/gu, " "],
   [/(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>`)]{1,2000}/gi, "<url>"],
   [/(?<![\w.+-])[\w.+-]{1,64}@[\w.-]{1,200}/g, "<address>"],
-  // A secret that found its way into an error must not travel with it.
+  // A secret in an error must not leave the machine.
   [
     /(?<!\w)((?:password|passwd|secret|token|api[ _-]?key|authorization|bearer)"?\s{0,4}[=:]?\s{0,4})(?=\S*[\d*_-])\S{1,2000}/gi,
     "$1<secret>",
@@ -72,14 +72,14 @@ const particular: readonly (readonly [RegExp, string])[] = [
   [/\s{1,2000}/g, " "],
 ];
 
-/** The class of an error: the line with everything particular to this one time masked, at most 200 characters. */
+/** The class of an error: the line with ids, paths, numbers and quotes masked, at most 200 characters. */
 export function maskDetails(line: string): string {
   let text = maskVolatile(line);
   for (const [part, word] of particular) text = text.replace(part, word);
   return cut(text.trim(), longestClass).trim();
 }
 
-/** Cuts between characters: half of one is not text and cannot be stored. */
+/** Cuts between characters: half a surrogate pair cannot be stored. */
 export function cut(text: string, length: number): string {
   if (text.length <= length) return text;
   const last = text.charCodeAt(length - 1);
@@ -87,8 +87,8 @@ export function cut(text: string, length: number): string {
 }
 
 /**
- * Sixteen hex digits to compare texts by without keeping them. Not for security: who wants to can find two texts with the same
- * digest, and can guess a short text from it.
+ * Sixteen hex digits that compare texts without keeping them. Not for security: collisions can be made, and short texts
+ * guessed.
  */
 export function digestOf(text: string): string {
   let a = 0x811c9dc5;
@@ -108,3 +108,32 @@ function scatter(lane: number): number {
 }
 
 const hex = (lane: number): string => lane.toString(16).padStart(8, "0");
+
+/** So many lines at either end are masked. The middle is compared as it is: masking megabytes would take too long. */
+const linesMasked = 100;
+
+const particulars: readonly (readonly [RegExp, string])[] = [
+  [/(?<![\w-])[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?![\w-])/gi, "<id>"],
+  [/(?<!\w)0x[\da-f]{1,2000}(?!\w)/gi, "<id>"],
+  [/(?<!\w)(?=[a-f]{0,2000}\d)[\da-f]{7,2000}(?!\w)/gi, "<id>"],
+  [/\d{1,2000}/g, "#"],
+];
+
+/**
+ * The text's identity but for numbers, ids and times. Names, paths and quotes count: "no such file a.ts" and "no such
+ * file b.ts" are two facts.
+ */
+export function classOfText(text: string): string {
+  const lines = text.split("\n");
+  if (lines.length <= 2 * linesMasked) return digestOf(lines.map(mask).join("\n"));
+  const head = lines.slice(0, linesMasked).map(mask);
+  const tail = lines.slice(-linesMasked).map(mask);
+  const between = digestOf(lines.slice(linesMasked, -linesMasked).join("\n"));
+  return digestOf([...head, between, ...tail].join("\n"));
+}
+
+function mask(line: string): string {
+  let text = maskVolatile(line);
+  for (const [part, word] of particulars) text = text.replace(part, word);
+  return text;
+}

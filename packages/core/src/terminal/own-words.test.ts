@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { blankOwnWords } from "./own-words.ts";
+import { blankOwnWords } from "./place-to-type.ts";
 
 const said = "The last 5 calls were identical and failed with the same error. Report what blocks you.";
 

@@ -8,7 +8,7 @@ import { generic } from "./patterns/generic.ts";
 import { opencode } from "./patterns/opencode.ts";
 import { matchLine, patternsFor } from "./patterns.ts";
 
-/** Lines that programs really print, under the pattern that must find them. Patterns for screens are tested with screens. */
+/** Lines that programs really print, under the pattern that must find them. Screen patterns are tested with screens. */
 const found: Record<AgentFamily, Record<string, readonly string[]>> = {
   "claude-code": {
     "claude-limit-hit": [
@@ -231,7 +231,7 @@ const found: Record<AgentFamily, Record<string, readonly string[]>> = {
   },
 };
 
-/** What agents show all day and what means nothing. */
+/** Lines that agents show all day and that mean nothing. */
 const innocent = [
   "429 tests passed",
   "  Tests  429 passed (429)",

@@ -1,4 +1,4 @@
-import type { AgentFamily, PatternKind, Question } from "@rouse/contract";
+import type { AgentFamily, PatternKind } from "@rouse/contract";
 import { cut, longestLine } from "./mask-text.ts";
 import { aider } from "./patterns/aider.ts";
 import { claudeCode } from "./patterns/claude-code.ts";
@@ -6,21 +6,13 @@ import { codex } from "./patterns/codex.ts";
 import { geminiCli } from "./patterns/gemini-cli.ts";
 import { generic } from "./patterns/generic.ts";
 import { opencode } from "./patterns/opencode.ts";
-import type { LimitKind, ShippedFamily, ShippedPattern } from "./patterns/shipped.ts";
+import type { ShippedFamily, ShippedPattern } from "./patterns/shipped.ts";
 import type { Pattern } from "./reading.ts";
 
-/** A pattern and what is known of a shipped one. A user's has none of it: it means what it says, wherever it is found. */
-export interface KnownPattern extends Pattern {
+/** A pattern with what is known of a shipped one. A user's pattern has none of that and counts wherever it matches. */
+export interface KnownPattern extends Pattern, Omit<ShippedPattern, "kind" | "name" | "pattern"> {
   readonly family?: AgentFamily;
   readonly hint?: RegExp;
-  readonly atCursor?: true;
-  readonly under?: RegExp;
-  readonly unless?: RegExp;
-  readonly notOver?: RegExp;
-  readonly tellsNext?: true;
-  readonly what?: Question;
-  readonly limit?: LimitKind;
-  readonly continues?: true;
 }
 
 const families: Readonly<Record<AgentFamily, readonly KnownPattern[]>> = {
@@ -33,8 +25,8 @@ const families: Readonly<Record<AgentFamily, readonly KnownPattern[]>> = {
 };
 
 /**
- * What is shipped for a program: its own patterns first, then those every command may match. How a known program says that it waits is known: a limit
- * in other words is what some tool printed.
+ * A program's own patterns, then those for every command. A known program's way to tell a limit is known: a limit in
+ * other words was printed by some tool.
  */
 export function patternsFor(family: AgentFamily): readonly KnownPattern[] {
   if (family === "generic") return families.generic;
@@ -55,14 +47,14 @@ export interface Match {
   readonly groups: readonly (string | undefined)[];
 }
 
-/** Bullets, borders and marks of state that programs draw before their words. */
+/** Bullets, borders and marks that programs draw before their words. */
 const adornment = /^[\uFE0F\s⎿└├│┃■●•◦⏺⚠✖❌✕✔✓⚡ℹ]{1,16}/;
 
 export const wordsOf = (line: string): string => line.replace(adornment, "");
 
 /**
- * Text about errors and limits is what coding agents show all day: diffs, search results, listings with line numbers, tests, code,
- * comments, commands. A compiler's "file:1:2: error:" looks like a search result and is none; what `cat` complains of is no command.
+ * Coding agents show text about errors and limits all day: diffs, search results, listings, tests, code, comments,
+ * commands. A compiler's "file:1:2: error:" looks like a search result and is none; a complaint of `cat` is no command.
  */
 const quotation =
   /^(?:[+<>*"'`-]|#(?! \d{1,4} SEARCH\/)|\/\/|\/\*|\$ |❯ |› |\d{1,6}\s{0,4}(?:[|│→]|[:+](?!\d)|-(?![\da-z]))|\d{1,6}\s{2}|(?!\[?\d{4}-\d\d)[^\s:]{1,200}:\d{1,7}[:-](?!\d{1,7}: (?:fatal )?error: )|[×√]|(?:PASS|FAIL|ok|not ok|const|let|var|if|return|import|export|expect|assert\w{0,20}|throw|it|test|describe|def|class|case|function|type|await|else|elif|raise|except|catch)[\s(:.]|(?:grep|rg|sed|cat|echo|git)(?:[\s(.]|:(?! .{1,300}: (?:No such file or directory|Permission denied|Is a directory)$)))/;
@@ -72,7 +64,7 @@ const guarded: ReadonlySet<PatternKind> = new Set(["rate-limit", "error", "conte
 const readInLines: ReadonlySet<PatternKind> = new Set(["rate-limit", "error", "context-limit", "file"]);
 const nothing: readonly Match[] = [];
 
-/** Every pattern for lines that the line matches, at most one of a kind. */
+/** The patterns that the line matches, at most one of a kind. */
 export function matchLine(whole: string, patterns: readonly KnownPattern[]): readonly Match[] {
   const line = cut(whole, longestLine);
   const words = wordsOf(line);

@@ -1,4 +1,7 @@
-/** The options that each program lists when it is asked for help, one a line: its own screen and, where it has such, its `exec`, `run` and `resume`. */
+/**
+ * The options that each program's help lists, one a line: of itself and, where they exist, of `exec`, `run` and
+ * `resume`.
+ */
 export const optionsInHelp = {
   /** Claude Code 2.1.325 */
   "claude-code": `

@@ -1,13 +1,16 @@
-/** How many of the words after an option belong to it: none, the next, the next unless that looks like an option, all until one does. */
+/**
+ * How many words after an option belong to it: none, the next, the next unless it looks like an option, all until one
+ * does.
+ */
 export type Takes = "nothing" | "one" | "maybe" | "many";
 
-/** What a program's parser makes of its command line. */
+/** How a program's parser reads its command line. */
 export interface CommandLine {
-  /** By every name an option has. The canonical name is the long one. */
+  /** Options by every name they have; the canonical name is the long one. */
   readonly options: ReadonlyMap<string, { readonly name: string; readonly takes: Takes }>;
   /** First words that are no prompt. */
   readonly commands: ReadonlySet<string>;
-  /** Whether an option with one value takes a next word that looks like an option itself. */
+  /** Whether an option takes a value that looks like an option itself. */
   readonly takesDashes: boolean;
 }
 
@@ -53,7 +56,7 @@ export const claudeLine = commandLine(
   true,
 );
 
-/** Codex 0.166.0 (clap): itself, `exec`, `resume` and `exec resume`, whose options mean the same wherever they are known. */
+/** Codex 0.166.0 (clap): itself, `exec`, `resume` and `exec resume`, whose options mean the same everywhere. */
 export const codexLine = commandLine(
   {
     nothing: `--strict-config --oss --approve-for-me --dangerously-bypass-approvals-and-sandbox --dangerously-bypass-hook-trust

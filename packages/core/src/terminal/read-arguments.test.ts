@@ -74,7 +74,7 @@ function optionsOf({ options }: CommandLine): fc.Arbitrary<string[]> {
     .map(([[name, { takes }], value, joined]) => {
       if (takes === "nothing") return [name];
       const isLong = name.startsWith("--");
-      // A list, and a value that may be left out, would take the prompt when they stand right before it.
+      // A list, or an optional value, would take a prompt that stands right after it.
       if (takes !== "one" || joined) return [isLong ? `${name}=${value}` : `${name}${value}`];
       return [name, value];
     });

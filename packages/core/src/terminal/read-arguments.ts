@@ -1,6 +1,6 @@
 import type { CommandLine, Takes } from "./program-options.ts";
 
-/** One piece of a command line. `args` are its words as they were given: all pieces together are the line again. */
+/** One piece of a command line. `args` are its original words: all pieces together are the line again. */
 export type Piece =
   | {
       readonly kind: "option";
@@ -8,7 +8,7 @@ export type Piece =
       readonly value: string | true;
       readonly args: readonly string[];
     }
-  /** `sure`: no option can have it. `text`: it follows `--`. */
+  /** `sure`: it cannot be the value of an option. `text`: it follows `--`. */
   | {
       readonly kind: "word";
       readonly word: string;
@@ -18,10 +18,10 @@ export type Piece =
     }
   | { readonly kind: "end"; readonly args: readonly string[] };
 
-export type OptionPiece = Extract<Piece, { kind: "option" }>;
+type OptionPiece = Extract<Piece, { kind: "option" }>;
 export type WordPiece = Extract<Piece, { kind: "word" }>;
 
-/** Reads a command line as its program would. Switches that are written together (`-pc`) become pieces of their own. */
+/** Reads a command line as its program would. Joined switches (`-pc`) become pieces of their own. */
 export function readArguments(line: CommandLine, args: readonly string[]): readonly Piece[] {
   const pieces: Piece[] = [];
   for (let at = 0; at < args.length; ) {
@@ -41,7 +41,7 @@ export function readArguments(line: CommandLine, args: readonly string[]): reado
 
 const isOption = (word: string): boolean => word.startsWith("-") && word !== "-";
 
-/** The word after an option that nobody here knows may be its value. */
+/** The word after an unknown option may be its value. */
 function wordPiece(word: string, before: Piece | undefined, { options }: CommandLine): Piece {
   const isUnknown =
     before?.kind === "option" &&

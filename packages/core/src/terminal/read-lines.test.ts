@@ -12,7 +12,7 @@ const marker = {
   find: (line: string) => (line === "<promise>COMPLETE</promise>" ? [line] : null),
 };
 
-/** A terminal into which lines are written at some second; gives what was seen of them. */
+/** A terminal into which lines are written at some second; returns the sights. */
 function terminal(family: AgentFamily = "generic", atWork = () => false) {
   let state = startReading(family);
   const patterns = [marker, ...patternsFor(family)];

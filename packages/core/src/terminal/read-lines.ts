@@ -3,28 +3,27 @@ import { cut, digestOf, longestLine, maskVolatile } from "./mask-text.ts";
 import { type KnownPattern, type Match, matchLine, wordsOf } from "./patterns.ts";
 import { errorIn, type Notice, readNotice } from "./read-notice.ts";
 import type { Reading, WallClock } from "./reading.ts";
-import { nothingSeen, notice, type SeenLately } from "./seen-lately.ts";
+import { nothingSeen, notice, type SeenLately, type Told, tellOnce } from "./seen-lately.ts";
 import { heardFrom, isFence, ownLine, type Speaker, speakerOf } from "./speaker.ts";
-import { type Told, tellOnce } from "./told-lately.ts";
 
 /** Bounded: 500 digests of lines, 50 things told lately. About 50 kB, however long the agent runs. */
-export interface LineState {
+interface LineState {
   readonly seen: SeenLately;
   readonly told: readonly Told[];
-  /** A line announced an error whose words follow, indented no deeper than the announcement. */
+  /** A line announced an error whose words follow, indented no deeper than it. */
   readonly announced: { readonly pattern: string; readonly indent: number } | null;
   readonly family: AgentFamily;
-  /** Of the last line. */
+  /** Who wrote the last line. */
   readonly speaker: Speaker;
-  /** For how many lines more a stretch of code that was begun may go on; 0 outside of one. */
+  /** How many more lines a block of code may have; 0 outside of one. */
   readonly code: number;
   readonly marked: Marked | null;
 }
 
-/** The completion marker that stands at the end of what was written. */
+/** The completion marker at the end of the output. */
 interface Marked {
   readonly pattern: string;
-  /** Lines of words that follow it. */
+  /** Lines with words that follow it. */
   readonly after: number;
   readonly told: boolean;
 }
@@ -39,12 +38,12 @@ export const startReading = (family: AgentFamily = "generic"): LineState => ({
   marked: null,
 });
 
-/** A screenful of different errors is one command's output; more of them tell nothing more. */
+/** A screenful of different errors is one command's output; more of them add nothing. */
 const mostSights = 50;
 
 /**
- * Reads lines that were added to a terminal. Handed over in batches it is cheapest: new lines cost one copy of the state per call. `atWork`: the
- * program shows that it is not done, whatever the last line says.
+ * Reads new lines of a terminal, cheapest in batches: each call with news copies the state once. `atWork`: the program
+ * shows that it is not done, whatever the last line says.
  */
 export function readLines(
   state: LineState,
@@ -70,7 +69,7 @@ export function readLines(
     marked = marker === null ? passMarker(marked, line) : { pattern: marker, after: 0, told: false };
     const matches = heardFrom(speaker, matchLine(line, patterns));
     if (matches.length === 0 && announced === null) continue;
-    const said = heed(matches, lines, at, announced, clock);
+    const said = readErrorBlock(matches, lines, at, announced, clock);
     announced = said.announced;
     const toldNow = said.notice === null ? null : tellOnce(told, said.notice, clock);
     if (found.length >= mostSights) continue;
@@ -89,7 +88,7 @@ export function readLines(
   return { state: { seen, told, announced, family, speaker, code, marked }, sights: [...output, ...found] };
 }
 
-/** A fence that is never closed may have been part of something else. */
+/** A fence that is never closed may be part of something else. */
 const longestCode = 200;
 
 function stepThroughCode(code: number, line: string): number {
@@ -102,29 +101,29 @@ function findMarker(line: string, family: AgentFamily, markers: readonly KnownPa
   return own === null ? null : (markers.find(({ find }) => find(own) !== null)?.name ?? null);
 }
 
-/** Lines that may follow the marker: what it cost, how long it took, a footer. */
+/** Lines that may follow the marker: costs, a duration, a footer. */
 const afterword = 4;
 
-/** A fence right below it shows that it was quoted. */
+/** A fence right below the marker shows that it was quoted. */
 function passMarker(marked: Marked | null, line: string): Marked | null {
   if (marked === null || isFence(line)) return null;
   if (!/[\p{L}\p{N}]/u.test(line)) return marked;
   return marked.after === afterword ? null : { ...marked, after: marked.after + 1 };
 }
 
-interface Heeded {
+interface ErrorBlock {
   readonly notice: Notice | null;
   readonly announced: LineState["announced"];
 }
 
-/** A traceback's header is the same for every failure; the class of the failure is in the line that ends it. */
-function heed(
+/** A traceback's header is the same for every failure; its last line has the class. */
+function readErrorBlock(
   matches: readonly Match[],
   lines: readonly string[],
   at: number,
   announced: LineState["announced"],
   clock: WallClock,
-): Heeded {
+): ErrorBlock {
   const line = cut(lines[at] ?? "", longestLine);
   const indent = line.length - wordsOf(line).length;
   const header = matches.find(({ pattern }) => pattern.kind === "error" && pattern.tellsNext);

@@ -6,13 +6,13 @@ import type { WallClock } from "./reading.ts";
 
 export type Notice = Extract<Sight, { kind: "rate-limited" | "context-limit" | "error" }>;
 
-/** A limit is told as an error, too, by most programs: what it means counts more than how it was said. */
+/** Most programs tell a limit as an error, too: the meaning goes first. */
 const byMeaning = ["rate-limit", "context-limit", "error"] as const;
 
-/** How many lines below may still belong to it: a sentence that was wrapped at the edge of the screen. */
+/** A sentence that was wrapped at the edge of the screen has so many more lines. */
 const mayContinue = 2;
 
-/** The one thing a line says about the provider or about a failure, read with what follows it, or `null`. */
+/** What a line, with the lines after it, says about the provider or a failure; `null`: nothing. */
 export function readNotice(
   matches: readonly Match[],
   lines: readonly string[],
@@ -45,7 +45,7 @@ export function errorIn(line: string, pattern: string): Notice {
   return { kind: "error", pattern, digest: digestOf(text), text };
 }
 
-/** When it ends, and whether the program says that it goes on by itself then. */
+/** When the limit ends, and whether the program says that it goes on by itself. */
 function limitIn(lines: readonly string[], at: number, clock: WallClock) {
   const sentence = lines.slice(at, at + 1 + mayContinue).map((line) => wordsOf(line).trim());
   const whole = sentence.join(" ");

@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { daysFromCivil, instantOf, yearAt } from "./civil-time.ts";
-import { findReset, readReset } from "./read-reset.ts";
+import { daysFromCivil, findReset, instantOf, readReset, yearAt } from "./read-reset.ts";
 
 const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000];
-/** Noon in UTC, two in the afternoon where the machine is. */
+/** Noon in UTC, two in the afternoon on the machine. */
 const clock = { now: Date.UTC(2026, 9, 20, 12, 0, 0), utcOffset: 120 };
 const reset = (line: string) => readReset(line, clock);
 

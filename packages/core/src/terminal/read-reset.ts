@@ -1,23 +1,23 @@
 import type { DurationMs, EpochMs } from "@rouse/contract";
-import { type CivilTime, dayMs, instantOf, yearAt } from "./civil-time.ts";
 import { cut, longestLine } from "./mask-text.ts";
 import type { WallClock } from "./reading.ts";
 
-/** Weekly limits are the longest there are. More than that was misread. */
+export const dayMs: DurationMs = 86_400_000;
+/** Weekly limits are the longest; a longer wait was misread. */
 const longestWait: DurationMs = 8 * dayMs;
-/** A reset that was this little ago has come: screens keep their words, and programs are read a while after they wrote. */
+/** A reset this recent has come: screens keep their text, and are read a while after it was written. */
 const justPast: DurationMs = 600_000;
-/** Words after which a time is told. What comes before them ("12 of 20 requests used") is not one. */
+/** Words that announce a time. Numbers before them ("12 of 20 requests used") are none. */
 const announcement =
   /(?:\b(?:try again|trying again|retry(?:ing|delay|-after)?|resets?|reset time|available(?: again)?|wait(?:ing)?|continuing(?: automatically)?)\b["']?[\s:]{0,4}|\blimit reached\|)(?:(in|after|for|at|on|until)\b[\s:]{0,4})?["']?(?:about |approximately |~)?/gi;
 const mostAnnouncements = 8;
 
-/** How long until a limit is lifted, as the line says it; `null` when it does not say, or says nonsense. */
+/** How long until a limit is lifted, as the line says; `null` when it does not say, or says nonsense. */
 export const readReset = (line: string, clock: WallClock): DurationMs | null =>
   findReset(line, clock)?.resetsInMs ?? null;
 
-/** From now on. `withinMs`: how much later it may be meant, because it is named to the minute. */
-export interface Reset {
+/** The reset from now on. `withinMs`: how much later it may be meant, when it is named to the minute. */
+interface Reset {
   readonly resetsInMs: DurationMs;
   readonly withinMs: DurationMs;
 }
@@ -46,7 +46,7 @@ export function findReset(line: string, clock: WallClock): Reset | null {
 /** An epoch, or a time of day with its seconds. */
 const namesSecond = /^1\d{9}|^.{0,40}?\d:\d\d:\d\d/;
 
-/** Of a minute that has begun, the rest. */
+/** A minute that has begun counts with its rest. */
 function resetAfter(wait: DurationMs, lasts: DurationMs): Reset {
   const resetsInMs = Math.max(0, Math.round(wait));
   return { resetsInMs, withinMs: Math.max(0, Math.round(wait + lasts) - resetsInMs) };
@@ -56,7 +56,7 @@ const part =
   /^(-?\d{1,9}(?:\.\d{1,9})?)\s?(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![a-z])[\s,]{0,3}(?:and )?/i;
 const mostParts = 5;
 
-/** "1m30.5s", "2 days 17 hours 14 minutes", and bare seconds where a header has them. */
+/** "1m30.5s", "2 days 17 hours 14 minutes", and bare seconds after a header. */
 function readDuration(
   text: string,
   secondsMeant: boolean,
@@ -105,7 +105,7 @@ function readIsoDate(text: string, clock: WallClock): EpochMs | null {
   return instantThere(time, readZone(text.slice(all.length)), clock);
 }
 
-/** A time without a zone is the machine's own, by the offset that holds then. */
+/** A time without a zone is the machine's own, with the offset of that time. */
 function instantThere(time: CivilTime, utcOffset: number | null, clock: WallClock): EpochMs | null {
   if (utcOffset !== null) return instantOf(time, utcOffset);
   const about = instantOf(time, clock.utcOffset);
@@ -132,7 +132,7 @@ function readWrittenDate(text: string, clock: WallClock): EpochMs | null {
     instantThere({ ...time, month, day: Number(day), year: which }, time.utcOffset, clock);
   if (year !== undefined) return inYear(Number(year));
   const instant = inYear(thisYear);
-  // At the end of a year its first days are those of the next.
+  // At the end of a year, January is that of the next.
   return instant === null || instant > clock.now - halfYear ? instant : inYear(thisYear + 1);
 }
 
@@ -140,7 +140,7 @@ const halfYear: DurationMs = 182 * dayMs;
 const dayNames = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 const namedDay = /^(tomorrow|(?:sun|mon|tue|wed|thu|fri|sat)[a-z]{0,6})\.?,? (?:at )?/i;
 
-/** "tomorrow at 3pm", "Thu 3pm": of the days to come, today included where it is named. */
+/** "tomorrow at 3pm", "Thu 3pm": the next such day, today included. */
 function readNamedDay(text: string, clock: WallClock): EpochMs | null {
   const found = namedDay.exec(text);
   const time = found === null ? null : readClockTime(text.slice(found[0].length));
@@ -159,7 +159,7 @@ function readNamedDay(text: string, clock: WallClock): EpochMs | null {
   return instant > clock.now - justPast ? instant : onDay(ahead + 7);
 }
 
-/** A time of day is the next one, or the one that has only just been: of today, or of yesterday shortly after midnight. */
+/** A time of day is the next such time, or one that has only just been, also shortly after midnight. */
 function readTimeOfDay(text: string, clock: WallClock): EpochMs | null {
   const time = readClockTime(text);
   if (time === null) return null;
@@ -189,7 +189,7 @@ function readClockTime(text: string): ClockTime | null {
   return { hour, minute, second, utcOffset: readZone(text.slice(found[0].length)) };
 }
 
-/** Zones that can be told without a table of them; any other name is taken for the machine's own, as programs print local time. */
+/** Zones that need no table; any other name is taken for the machine's own, as programs print local time. */
 function readZone(text: string): number | null {
   const found = /^\s?\(?(?:(?:UTC|GMT|Z)(?![\w/+-])|(?:UTC|GMT)?([+-])(\d\d):?(\d\d)?(?!\d))/.exec(text);
   if (found === null) return null;
@@ -202,3 +202,46 @@ const date = (year?: string, month?: string, day?: string) => ({
   month: Number(month),
   day: Number(day),
 });
+
+/** A time as people write it, in whatever zone they meant. Months count from 1. */
+interface CivilTime {
+  readonly year: number;
+  readonly month: number;
+  readonly day: number;
+  readonly hour: number;
+  readonly minute: number;
+  readonly second: number;
+}
+
+/** The instant, `utcOffset` minutes ahead of UTC; `null` when there is no such time. */
+export function instantOf(time: CivilTime, utcOffset: number): EpochMs | null {
+  const { year, month, day, hour, minute, second } = time;
+  if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return null;
+  if (hour > 23 || minute > 59 || second > 59 || Math.abs(utcOffset) > 14 * 60) return null;
+  const days = daysFromCivil(year, month, day);
+  return days * dayMs + ((hour * 60 + minute - utcOffset) * 60 + second) * 1000;
+}
+
+/** The year of an instant in a zone, for dates without one. */
+export function yearAt(instant: EpochMs, utcOffset: number): number {
+  const days = Math.floor((instant + utcOffset * 60_000) / dayMs);
+  let year = 1970 + Math.floor(days / 365.2425);
+  while (daysFromCivil(year + 1, 1, 1) <= days) year++;
+  while (daysFromCivil(year, 1, 1) > days) year--;
+  return year;
+}
+
+/** Days since 1970-01-01. Years begin in March here, so that the leap day is the last. */
+export function daysFromCivil(year: number, month: number, day: number): number {
+  const y = month <= 2 ? year - 1 : year;
+  const era = Math.floor(y / 400);
+  const yearOfEra = y - era * 400;
+  const dayOfYear = Math.floor((153 * (month > 2 ? month - 3 : month + 9) + 2) / 5) + day - 1;
+  const dayOfEra = yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear;
+  return era * 146_097 + dayOfEra - 719_468;
+}
+
+function daysIn(year: number, month: number): number {
+  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+}

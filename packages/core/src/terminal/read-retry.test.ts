@@ -41,7 +41,7 @@ describe("a request that opencode tries again", () => {
     ]);
   });
 
-  /** What each of these pictures tells, one second after the other. */
+  /** The sights of each picture, one second apart. */
   const watch = (...pictures: (readonly string[])[]) => {
     let state = startWatching("opencode");
     return pictures.map((rows, second) => {

@@ -7,13 +7,13 @@ type Retry = Extract<Sight, { kind: "retries" }>;
 
 interface RetryLine {
   readonly row: RegExp;
-  /** It stands below the lowest row like this, where nobody else writes. */
+  /** The row stands below the lowest row like this, where nobody else writes. */
   readonly below?: RegExp;
-  /** The same row in a window too narrow for the words that tell: it counts where it fills the width of the row above. */
+  /** The same row cut off in a narrow window: it counts where it fills the width of the row above. */
   readonly filled?: RegExp;
-  /** Where a window is narrow it goes on in the next row. */
+  /** In a narrow window it goes on in the next row. */
   readonly wraps?: boolean;
-  /** Printed and not taken back: of a request that is over by now where anything follows. */
+  /** The row is printed and stays: where anything follows it, the request is over. */
   readonly stays?: boolean;
 }
 
@@ -25,19 +25,22 @@ const causes: readonly (readonly [NonNullable<Retry["cause"]>, RegExp])[] = [
   ],
 ];
 
-/** Why a request that is tried again came to nothing, by its program's words: no provider put it off. Empty where they do not tell. */
+/**
+ * Why a retried request failed without a refusal by the provider, by its program's words. Empty where they do not tell.
+ */
 export function causeOfRetry(words: string): Pick<Retry, "cause"> {
   const cause = causes.find(([, phrase]) => phrase.test(words))?.[0];
   return cause === undefined ? {} : { cause };
 }
 
-/** Where a program draws it: not in a bullet of its model's words, not indented as a tool's. */
+/** Where each program draws it: not among its model's words, and not indented like a tool's. */
 const lines: Partial<Readonly<Record<AgentFamily, RetryLine>>> = {
   // "✻ 529 Overloaded · Retrying in 22s · attempt 9/10"
   "claude-code": {
     row: /^[·✢✳✶✻✽*] (?:(?<status>\d{3}) )?.{1,120} · Retrying in .{1,60} · attempt (?<attempt>\d{1,3})\/\d{1,3}\s*$/,
   },
-  // "⬝⬝■ Overloaded [retrying in 7s attempt #1]", or cut off. While it works, the key that interrupts it stands there.
+  // "⬝⬝■ Overloaded [retrying in 7s attempt #1]", or cut off. While opencode works, the interrupt key stands there
+  // instead.
   opencode: {
     row: /^\s*[⬝■]{1,40} ?(?:(?<status>\d{3}) )?\S.{0,300}? \[retrying\b(?:.{0,60}? attempt #(?<attempt>\d{1,3})\])?/,
     below: /^\s*╹▀{4}/,
@@ -48,7 +51,7 @@ const lines: Partial<Readonly<Record<AgentFamily, RetryLine>>> = {
   codex: { row: /^ERROR: Reconnecting\.{3} (?<attempt>\d{1,3})\/\d{1,3}(?: \(.{0,300})?\s*$/, stays: true },
 };
 
-/** The request that failed and is tried again, as the lowest such row says it. */
+/** The failed request that is tried again, by the lowest such row. */
 export function readRetry(rows: readonly string[], family: AgentFamily, clock: WallClock): Retry | null {
   const line = lines[family];
   if (line === undefined) return null;
@@ -71,23 +74,23 @@ export function readRetry(rows: readonly string[], family: AgentFamily, clock: W
   return null;
 }
 
-/** So much of a row may be left empty where the next word does not fit. */
+/** So much of a row may stay empty where the next word does not fit. */
 const aWord = 16;
 
-/** Which try of a request a program said it would make next, whether it said when, and until when it was told to wait. */
+/** The try that a program announced, whether it said when, and until when that was told as a wait. */
 export interface ToldRetry {
   readonly attempt: number;
   readonly timed: boolean;
   readonly until: EpochMs;
 }
 
-/** Where a row does not say how long, or its time is up and it still stands there. */
+/** The wait where the row names none, or its time is up and it still stands. */
 const whileItStands: DurationMs = 5_000;
-/** Programs round, and count down second by second. */
+/** Programs round and count down by seconds. */
 const sameEnd: DurationMs = 2_500;
 
 /**
- * Told once for each try, and again whenever nobody would know by what was told that it still waits: the seconds come a moment later than the rest, the
+ * Told once for each try, and again when the earlier word no longer covers the wait: the seconds appear later, the
  * number of the try is cut off, the time is up, or something else was drawn (`novel`).
  */
 export function tellRetry(

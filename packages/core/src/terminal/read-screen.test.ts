@@ -8,7 +8,7 @@ import { screenOf } from "./screen.test-support.ts";
 
 const noon = Date.UTC(2026, 9, 20, 12);
 
-/** Looks at a terminal at some second; gives what was seen. */
+/** Looks at a terminal at some second; returns the sights. */
 function watch(family: AgentFamily = "generic") {
   let state = startWatching(family);
   return (second: number, picture: string | Screen): readonly Sight[] => {

@@ -6,24 +6,23 @@ import { type KnownPattern, matchLine } from "./patterns.ts";
 import { readNotice } from "./read-notice.ts";
 import { readRetry, type ToldRetry, tellRetry } from "./read-retry.ts";
 import type { Reading, Screen, WallClock } from "./reading.ts";
-import { nothingSeen, notice, type SeenLately } from "./seen-lately.ts";
+import { nothingSeen, notice, type SeenLately, type Told, tellOnce } from "./seen-lately.ts";
 import { heardFrom, type Speaker, speakerOf } from "./speaker.ts";
-import { needOf } from "./streams/name-refusal.ts";
-import { type Told, tellOnce } from "./told-lately.ts";
+import { needOf } from "./streams/name-failure.ts";
 
 /** Bounded: 500 digests of rows, 50 things told lately, the digests of one look. */
-export interface ScreenState {
+interface ScreenState {
   readonly seen: SeenLately;
   readonly told: readonly Told[];
   /** Digests of the rows at the last look; `null` before the first. */
   readonly looked: readonly string[] | null;
   readonly asked: Asked | null;
-  /** Another eye has told of work since: what was asked counts as answered, unless it still stands there. */
+  /** Another eye has told of work since: the question counts as answered, unless it still stands. */
   readonly overtaken: boolean;
-  /** What was told of a request that it will try again; `null` when it says nothing of the kind. */
+  /** The retry that was told; `null` when the screen shows none. */
   readonly retry: ToldRetry | null;
   readonly family: AgentFamily;
-  /** An idle prompt, or a line that somebody has begun, that has not stood long enough yet. */
+  /** An idle prompt or a half-typed line that has not stood long enough yet. */
   readonly resting: { readonly pattern: string; readonly picture: string; readonly since: EpochMs } | null;
 }
 
@@ -38,15 +37,15 @@ export const startWatching = (family: AgentFamily = "generic"): ScreenState => (
   resting: null,
 });
 
-/** Panes are narrow and footers long: a prompt stands higher than one would think. */
+/** Panes are narrow and footers long, so a prompt may stand high. */
 const bottomRows = 20;
-/** A program between two steps shows its prompt for a moment, too. */
+/** A program shows its prompt for a moment between two steps, too. */
 const restsAfter: DurationMs = 2_000;
 
-/** A screen, with what was only hinted at left out where that is known: without it nobody can say what was typed. */
+/** A screen, where known without pale hints: with them nobody can tell what was typed. */
 export type ReadableScreen = Screen & Partial<Pick<TypingScreen, "firm">>;
 
-/** Reads what stands at the bottom of a terminal, for what was written in place and for what it waits for. */
+/** Reads the bottom of a terminal: what was written in place, and what it waits for. */
 export function readScreen(
   state: ScreenState,
   screen: ReadableScreen,
@@ -60,11 +59,11 @@ export function readScreen(
     state.seen,
     looked.filter((digest) => digest !== blank),
   );
-  // What stood there before the first look is not news.
+  // Rows from before the first look are no news.
   const novel = state.looked === null ? 0 : written.novel;
   const limits = readLimits(state, screen, looked, known, clock);
   const next = readRetry(bottom.rows, state.family, clock);
-  // Trying again helps nobody who is not let in: for as long as it says so, a person is wanted.
+  // Retries do not help a program that is refused: a person is needed for as long as it says so.
   const refused = next === null ? null : needOf(next.status);
   const asking = readAsking(
     state,
@@ -92,7 +91,7 @@ export function readScreen(
   };
 }
 
-/** What shows that work goes on, so that whoever waited for an answer has it. */
+/** Sights that show work, so a question has been answered. */
 const showsAnswer: ReadonlySet<Sight["kind"]> = new Set<Sight["kind"]>([
   "model-asked",
   "said",
@@ -103,8 +102,9 @@ const showsAnswer: ReadonlySet<Sight["kind"]> = new Set<Sight["kind"]>([
 ]);
 
 /**
- * Another eye has told of these. A program may work on behind its own question (Gemini CLI does, behind the one about trust; sub-agents do): if it still
- * stands there at the next look, and the program does not say that it is at work, it is asked again. That it will try again is told again, too.
+ * Another eye has told of work. A program may work on behind its own question (Gemini CLI does, behind the one about
+ * trust; sub-agents do): if the question still stands at the next look and no work is shown, it is asked again. So is a
+ * retry.
  */
 export function overtake(state: ScreenState, sights: readonly Sight[]): ScreenState {
   if (!sights.some(({ kind }) => showsAnswer.has(kind))) return state;
@@ -133,7 +133,7 @@ export function bottomOf(screen: Screen): Bottom {
 export const showsWork = (screen: Screen, family: AgentFamily): boolean =>
   family !== "generic" && saysItWorks(screen, bottomOf(screen).rows, family);
 
-/** The same rows as `bottomOf` has, each with whose words it is. */
+/** The rows of `bottomOf`, each with its speaker. */
 function spokenAtBottom({ rows }: Screen, family: AgentFamily): readonly Speaker[] {
   const spoken: Speaker[] = [];
   let speaker: Speaker = "program";
@@ -144,7 +144,7 @@ function spokenAtBottom({ rows }: Screen, family: AgentFamily): readonly Speaker
   return spoken.slice(-bottomRows);
 }
 
-/** Only rows that were not there at the last look: a footer that stays says its thing once. */
+/** Only rows that are new since the last look: a footer tells its limit once. */
 function readLimits(
   state: ScreenState,
   screen: Screen,
@@ -175,7 +175,7 @@ interface Asking {
   readonly sights: readonly Sight[];
 }
 
-/** Somebody who is asked is told at once; that a program has nothing to do, or that a line was left half-typed, shows only with time. */
+/** A question is told at once. An idle prompt or a half-typed line has to stand for a while. */
 function readAsking(
   state: ScreenState,
   screen: ReadableScreen,
@@ -196,7 +196,7 @@ function readAsking(
   if (isSameQuestion(state.asked, standing)) return ask(state, standing, works);
   const resting = rest(state.resting, standing.pattern, picture, clock.now);
   if (clock.now - resting.since >= restsAfter) return ask(state, standing, works);
-  // When what it left running is over it is woken a moment later, or somebody has ended that.
+  // The end of what it left running wakes the agent a moment later, unless somebody ended that.
   const { asked, overtaken } = state;
   return asked?.what === standing.what ? { asked, overtaken, resting, sights: [] } : asksNothing(state, resting);
 }
@@ -228,18 +228,18 @@ function rest(before: ScreenState["resting"], pattern: string, picture: string, 
 
 /** The key that would interrupt it. */
 const interruptKey = /\b(?:[Ee]sc|ESC|[Cc]trl\+[Cc]) (?:to )?(?:interrupt|cancel|stop)\b/;
-/** What could be cancelled here is a wait for its limit. */
+/** Here the key would cancel the wait for a limit. */
 const waitsForLimit = /\bcontinuing automatically\b/i;
 /**
- * A row that only the program itself draws, further left than its model's words and what tools print: a spinner whose sentence is not over, the next try of
- * a request, a spinner or a clock with the key.
+ * A row that only the program draws, further left than its model's words and tools' output: an unfinished spinner, a
+ * retry, a spinner or a clock with the interrupt key.
  */
 const statusRow =
   /^ ?[·✢✳✶✻✽*⠀-⣿] (?:\S.{0,80}?(?:…|\.\.\.)|.{1,120} · Retrying in \d)|^ ?[⠀-⣿] .{1,200}\b[Ee]sc to cancel\b|^ ?[•◦] [^(]{1,60}\((?:\d+[hms] ?){1,3} • esc to interrupt\)(?=\s*$| ·)/;
 
 /**
- * Whether a program says that it is at work: in its status row, or in the footer below its input. Everywhere else its model may be writing about just those
- * words. While it is at work, an empty prompt is a place to type into, not a program with nothing to do.
+ * Whether a program says that it is at work: in its status row, or in the footer below its input. Elsewhere its model
+ * may write about these words. While it is at work, an empty prompt does not mean that it has nothing to do.
  */
 function saysItWorks(screen: Screen, bottom: readonly string[], family: AgentFamily): boolean {
   const says = (row: RegExp) => (whole: string) => {
@@ -249,11 +249,11 @@ function saysItWorks(screen: Screen, bottom: readonly string[], family: AgentFam
   return bottom.some(says(statusRow)) || footerOf(screen, family).some(says(interruptKey));
 }
 
-/** How Claude Code counts, below its input, what goes on in the background. */
+/** How Claude Code counts background work below its input. */
 const leftRunning =
   /(?:^\s*|· |, )\d+ (?:shells?|monitors?|teams?|local agents?|background (?:tasks?|dynamic workflows?)|MCP tasks?|(?:remote dynamic workflow|cloud session)s?)(?= ·|,|\s*$)/;
 
-/** Whether a program shows that it has left something running, which wakes it when it is done. */
+/** Whether a program shows that it left something running, whose end wakes it. */
 const showsLeftRunning = (screen: Screen, family: AgentFamily): boolean =>
   family === "claude-code" && footerOf(screen, family).some((row) => leftRunning.test(cut(row, longestLine)));
 

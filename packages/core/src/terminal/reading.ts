@@ -1,9 +1,9 @@
 import type { EpochMs, PatternKind, Sight } from "@rouse/contract";
 
 /**
- * Reading a terminal: text in, sights out, nothing else. The holder runs this beside the agent, so that text stays there and only
- * what it means travels. Patterns come compiled: shipped ones are plain data known to be harmless, a user's run on an engine that takes
- * linear time whatever was written.
+ * Reading a terminal: text in, sights out. The holder runs this beside the agent, so that text stays there and only its
+ * meaning travels. Patterns come compiled: shipped ones are plain data and linear, a user's run on an engine with
+ * linear time.
  */
 export interface Pattern {
   readonly kind: PatternKind;
@@ -12,12 +12,12 @@ export interface Pattern {
   find(line: string): readonly (string | undefined)[] | null;
 }
 
-/** The wall clock of the machine the text was written on: "resets 3pm" means its afternoon. */
+/** The wall clock of the machine that the text was written on: "resets 3pm" means its afternoon. */
 export interface WallClock {
   readonly now: EpochMs;
   /** Minutes to add to UTC. */
   readonly utcOffset: number;
-  /** The same at another moment, which may be in summer or winter; as now where it is not known. */
+  /** The offset at another moment, for daylight saving; absent: as now. */
   readonly offsetAt?: (instant: EpochMs) => number;
 }
 

@@ -2,20 +2,20 @@ import type { AgentFamily } from "@rouse/contract";
 import type { Match } from "./patterns.ts";
 
 /**
- * Whose words a row of a program's terminal is, as far as its layout tells: the program's and its model's own, those a tool printed, or those a person
- * typed. `tool-header`: the row that names a tool; what hangs below it is the tool's.
+ * Who wrote a row, as far as the program's layout tells: the program or its model, a tool, or a person. `tool-header`:
+ * the row that names a tool; its output hangs below.
  */
 export type Speaker = "program" | "tool-header" | "tool" | "person";
 
-/** How a program lays out what was said. */
+/** How a program lays out a conversation. */
 interface Layout {
   readonly person: RegExp;
   readonly toolHeader: RegExp;
-  /** Hangs below a row. The first below a tool is its output, any other the program's own remark. */
+  /** Hangs below a row. The first below a tool is its output, any other is the program's remark. */
   readonly hangs: RegExp;
-  /** Goes on with what the row above said. */
+  /** Continues the row above. */
   readonly goesOn: RegExp;
-  /** What the program draws before its model's words. */
+  /** What precedes the model's words. */
   readonly bullet: RegExp;
 }
 
@@ -36,7 +36,7 @@ const layouts: Readonly<Record<AgentFamily, Layout | null>> = {
     goesOn: /^\s{4}|^\s{1,4}│|^\s*$/,
     bullet: /^• /,
   },
-  // Whatever a tool printed is in a box; limits and errors are told outside of them.
+  // Tools print into boxes; limits and errors stand outside.
   "gemini-cli": {
     person: /^ ?>(?:\s|$)/,
     toolHeader: /^\s?[│╭]/,
@@ -49,7 +49,7 @@ const layouts: Readonly<Record<AgentFamily, Layout | null>> = {
   generic: null,
 };
 
-/** Whose words the row is, below one of `before`. */
+/** The speaker of a row, given the one of the row before. */
 export function speakerOf(row: string, before: Speaker, family: AgentFamily): Speaker {
   const layout = layouts[family];
   if (layout === null) return "program";
@@ -57,11 +57,11 @@ export function speakerOf(row: string, before: Speaker, family: AgentFamily): Sp
   if (layout.toolHeader.test(row)) return "tool-header";
   if (layout.hangs.test(row)) return before === "tool-header" ? "tool" : "program";
   if (layout.goesOn.test(row)) return before;
-  // What a person typed goes on indented as far as its first row.
+  // A person's text continues with the indent of its first row.
   return before === "person" && /^\s{2}/.test(row) ? "person" : "program";
 }
 
-/** A limit, or a full context, that a tool or a person speaks of is not the program's. A user's own pattern means what it says. */
+/** A limit that a tool or a person mentions is not the program's. A user's own pattern always counts. */
 export const heardFrom = (speaker: Speaker, matches: readonly Match[]): readonly Match[] =>
   speaker === "program"
     ? matches
@@ -72,10 +72,10 @@ const ofTheProgram: ReadonlySet<Match["pattern"]["kind"]> = new Set<Match["patte
   "context-limit",
 ]);
 
-/** Deeper is code, or what a tool printed. */
+/** Deeper indents are code or tool output. */
 const deepest = 3;
 
-/** The row as the agent itself says it, without the program's bullet and blanks; `null` when it is set as code. */
+/** The row as the agent wrote it, without bullet and blanks; `null` when it is code. */
 export function ownLine(row: string, family: AgentFamily): string | null {
   const bullet = layouts[family]?.bullet.exec(row)?.[0] ?? "";
   const rest = row.slice(bullet.length);
@@ -83,5 +83,5 @@ export function ownLine(row: string, family: AgentFamily): string | null {
   return text === "" || rest.length - rest.trimStart().length > deepest ? null : text;
 }
 
-/** Begins or ends a stretch of code in Markdown. */
+/** The fence of a code block in Markdown. */
 export const isFence = (row: string): boolean => /^\s{0,5}(?:`{3,}|~{3,})/.test(row);

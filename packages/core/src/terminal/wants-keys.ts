@@ -6,9 +6,9 @@ import { type Speaker, speakerOf } from "./speaker.ts";
 
 /** A dialog and its answers fit into so many rows. */
 const dialogRows = 12;
-/** A question stands right above what it is answered with, but for a remark or two of the program's. */
+/** A question stands right above its input, but for a remark or two. */
 const questionRows = 4;
-/** The longest footer is a line or two of the program's and as many of the user's. More has been opened. */
+/** The longest footer: a few lines of the program and the user. More rows are something that opened. */
 const footerRows = 4;
 
 /** Answers that are one key, as they are offered in a few languages. */
@@ -23,20 +23,20 @@ const keysOffered: readonly RegExp[] = [
 ];
 
 const question = /[?？]\s{0,4}(?:[[(<:=].{0,80})?[\s│┃║]*$/;
-/** A program's own question that its input is there to answer, in any words: after somebody's Escape. */
+/** A program's own question that any text may answer: after Escape. */
 const invites: Partial<Readonly<Record<AgentFamily, RegExp>>> = {
   "claude-code": /^\s{1,4}⎿\s{1,4}Interrupted · What should Claude do instead\?$/,
 };
-/** Of a frame nobody has described. A corner or a side alone is how programs hang output below a row. */
+/** An unknown frame. A corner or a side alone is how programs hang output below a row. */
 const framed = /^\s*(?:[┃║╌]|[╔╚┌└┏┗╭╰][─━═]|│.{0,2000}│$)/;
-/** Gemini CLI keeps what its tools printed in round frames; in those it asks in, a question mark stands first. */
+/** Gemini CLI keeps tool output in round frames; those that ask begin with a question mark. */
 const foreignToGemini = /^\s*(?:[┃║╌]|[╔╚┌└┏┗][─━═]|│ \?)/;
-/** opencode draws a bar beside everything that was said or printed; what it asks has a sign of its own. */
+/** opencode draws a bar beside everything that was said or printed; its questions have a sign of their own. */
 const foreignToOpencode = /^\s*(?:[║╌]|[╔╚┌└┏┗╭╰][─━═]|│.{0,2000}│$|┃\s+△)/;
 
 /**
- * Whether something around an input looks as if it wanted keys: a question, an offer of keys, a dialog. Whoever types a line and Enter there might answer
- * it, whatever it is about; so a doubtful one counts.
+ * Whether something around an input seems to want keys: a question, an offer of keys, a dialog. A typed line with Enter
+ * might answer it, so a doubtful one counts.
  */
 export function wantsKeys({ rows }: Screen, { from, to }: Input, family: AgentFamily): boolean {
   const shown = spoken(rows, family);
@@ -53,7 +53,7 @@ export function wantsKeys({ rows }: Screen, { from, to }: Input, family: AgentFa
 
 const isAsked = ({ row, speaker }: Shown): boolean => speaker !== "person" && question.test(row);
 
-/** It is the last that was said, in one row or broken into two, and nothing else is asked above it. */
+/** The program's own question was the last thing said, in one row or two, and nothing else is asked above it. */
 function isInvited(above: readonly Shown[], family: AgentFamily): boolean {
   const near = above.slice(-questionRows);
   for (const many of [1, 2]) {
@@ -70,7 +70,7 @@ interface Shown {
   readonly speaker: Speaker;
 }
 
-/** The rows with words in them; lines that are only drawn say nothing. */
+/** The rows with words; drawn lines say nothing. */
 function spoken(rows: readonly string[], family: AgentFamily): readonly Shown[] {
   const shown: Shown[] = [];
   let speaker: Speaker = "program";

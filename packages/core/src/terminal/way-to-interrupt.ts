@@ -6,21 +6,21 @@ import { asks } from "./place-to-type.ts";
 import { bottomOf } from "./read-screen.ts";
 
 /**
- * Where a program says that a single Escape breaks off its turn, while it does. Claude Code: in the footer below its input, where its model's words never
- * stand. Codex: in its status row.
+ * Where a program says that Escape interrupts its turn, while it does. Claude Code: in the footer below its input,
+ * where its model never writes. Codex: in its status row.
  */
 const saysSo: Readonly<Partial<Record<AgentFamily, { readonly row: RegExp; readonly belowInput: boolean }>>> = {
   "claude-code": { row: /(?:^\s*|· )esc to interrupt(?=$| ·|\s*$)/, belowInput: true },
   codex: { row: /^• [^(]{1,60}\((?:\d+[hms] ?){1,3} • esc to interrupt\)/, belowInput: false },
 };
 
-export type WayToInterrupt =
+type WayToInterrupt =
   | { readonly kind: "escape" }
   | { readonly kind: "refused"; readonly because: Extract<ContainRefusal, "no-way" | "not-busy" | "asks"> };
 
 /**
- * Whether Escape means "break off this turn" now. In a question it means *no*, at rest it empties the input or opens a menu; so it is pressed only while
- * the program itself says what it would do.
+ * Whether Escape would interrupt the turn now. In a question it means *no*, at rest it empties the input or opens a
+ * menu, so it is pressed only while the program says that it interrupts.
  */
 export function findWayToInterrupt(
   screen: TypingScreen,
@@ -44,6 +44,6 @@ function saysRow(
   return rows.some((one) => row.test(cut(one, longestLine)));
 }
 
-/** The same for Claude Code that reads lines of JSON. */
+/** The same for Claude Code with JSON lines as input. */
 export const interruptLine = (): string =>
   JSON.stringify({ type: "control_request", request_id: "rouse-interrupt", request: { subtype: "interrupt" } });

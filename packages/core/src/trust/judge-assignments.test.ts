@@ -54,7 +54,7 @@ function agent(history = "") {
     ends,
     restored: (actor: string) => note(restoreAssignments(assignments, actor, now)),
     told,
-    /** Raised: its severity and what it says. Resolved: its key. */
+    /** Raised: severity and summary. Resolved: its key. */
     alerts,
     get assignments() {
       return assignments;

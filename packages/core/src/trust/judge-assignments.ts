@@ -8,41 +8,38 @@ import type {
   TaskRefusal,
 } from "@rouse/contract";
 import type { Machine } from "../machine.ts";
-import type { Action } from "../signal.ts";
-import { tellRaised, tellResolved } from "../tasks/task-alert.ts";
+import { type Told, tellRaised, tellResolved } from "../signal.ts";
 import type { TaskRecord } from "../tasks/task-record.ts";
 
 export type TaskOutcome = "done" | "failed";
 
-/** How much an agent is trusted with, and the ended tasks that this rests on. Plain data: it is saved as it is. */
-export type Assignments = {
+/** How many tasks an agent is trusted with, and the outcomes that this rests on. Plain data: it is saved as it is. */
+type Assignments = {
   readonly agentId: string;
   /** Newest last; only the last ten count. */
   readonly outcomes: readonly TaskOutcome[];
   readonly since: MonoMs;
-  /** The key of the one that is open. */
+  /** The key of the open alert. */
   readonly alert: string | null;
-  /** How many there were: a key is never used twice. */
+  /** How many alerts there were: a key is never used twice. */
   readonly alertsRaised: number;
 } & (
   | { readonly standing: Exclude<AssignmentStanding, "few"> }
-  /** `endedSince`: tasks that ended since it gets fewer. */
+  /** `endedSince`: tasks that ended since the reduction. */
   | { readonly standing: "few"; readonly endedSince: number }
 );
 
-/** By what the task was watched. */
-export type TrustRules = Pick<TaskPolicy, "highErrorRate"> & { readonly mode: PolicyMode };
+/** The rules of the task's own policy. */
+type TrustRules = Pick<TaskPolicy, "highErrorRate"> & { readonly mode: PolicyMode };
 
-export interface JudgedAssignments {
+interface JudgedAssignments extends Told {
   readonly assignments: Assignments;
-  readonly events: readonly RouseEvent[];
-  readonly actions: readonly Action[];
 }
 
 const counted = 10;
-/** An agent is not judged by less. */
+/** Fewer outcomes than this are not judged. */
 const enough = 3;
-/** After so many more ended tasks, fewer assignments have had their chance to help. */
+/** After so many more ended tasks, the reduction has had its chance to help. */
 const patience = 5;
 
 export const newAssignments = (agentId: string, now: MonoMs): Assignments => ({
@@ -54,7 +51,7 @@ export const newAssignments = (agentId: string, now: MonoMs): Assignments => ({
   standing: "normal",
 });
 
-/** One more of its tasks ended. */
+/** One more task of the agent ended. */
 export function judgeAssignments(
   before: Assignments,
   outcome: TaskOutcome,
@@ -74,7 +71,7 @@ export function judgeAssignments(
     case "few": {
       if (!high) return restored({ ...changed, standing: "normal" }, "rouse");
       const endedSince = before.endedSince + 1;
-      // What it was reduced for is not held against it a second time: the next step needs new failures.
+      // Failures from before the reduction do not count again: the next step needs new ones.
       if (!isHigh(outcomes.slice(-endedSince), patience, policy)) return silently({ ...before, outcomes, endedSince });
       return tellStanding({ ...changed, standing: "none" }, { type: "ASSIGNMENTS_STOPPED", payload });
     }
@@ -91,14 +88,14 @@ const isHigh = (
   policy: Pick<TaskPolicy, "highErrorRate">,
 ): boolean => outcomes.length >= atLeast && failuresOf(outcomes) / outcomes.length >= policy.highErrorRate;
 
-/** A person trusts it again: what was before is forgotten. */
+/** A person trusts the agent again: earlier outcomes are forgotten. */
 export function restoreAssignments(before: Assignments, actor: string, now: MonoMs): JudgedAssignments {
   const { agentId, alert, alertsRaised } = before;
   const afresh: Assignments = { ...newAssignments(agentId, now), alert, alertsRaised };
   return before.standing === "normal" ? silently(before) : restored(afresh, actor);
 }
 
-/** Whether the agent may have one more task beside those it holds. */
+/** Whether the agent may have one more task. */
 export function admitsClaim({ standing }: Pick<Assignments, "standing">, heldClaims: number): TaskRefusal | null {
   switch (standing) {
     case "normal":
@@ -111,8 +108,8 @@ export function admitsClaim({ standing }: Pick<Assignments, "standing">, heldCla
 }
 
 /**
- * What a turn of a task says about the agent that worked on it. Only its own word counts: a task that was cancelled, timed out or was taken away was
- * ended by us.
+ * The outcome of a task for the agent that worked on it. Only the agent's own word counts: cancelling, timeouts and
+ * taking away are our doing.
  */
 export function outcomeOf(
   before: TaskRecord,
@@ -122,18 +119,14 @@ export function outcomeOf(
   return { agentId: after.state.by.agentId, outcome: after.state.status === "completed" ? "done" : "failed" };
 }
 
-const silently = (assignments: Assignments): JudgedAssignments => ({
-  assignments,
-  events: [],
-  actions: [],
-});
+const silently = (assignments: Assignments): JudgedAssignments => ({ assignments, events: [], actions: [] });
 
 const restored = (assignments: Assignments, actor: string): JudgedAssignments =>
   tellStanding(assignments, { type: "ASSIGNMENTS_RESTORED", payload: { agentId: assignments.agentId, actor } });
 
 type StandingEvent = Extract<RouseEvent, { type: `ASSIGNMENTS_${string}` }>;
 
-/** An agent gets fewer tasks, none, or as many as others again: never in silence. Its next alert takes the place of the one before. */
+/** Every change of standing is told. Its alert replaces the one before. */
 function tellStanding(after: Assignments, event: StandingEvent): JudgedAssignments {
   const { agentId } = after;
   const closed = after.alert === null ? nothing : tellResolved(after.alert, agentId);
@@ -172,7 +165,9 @@ export type TrustSignal =
   | { readonly kind: "task-ended"; readonly outcome: TaskOutcome; readonly rules: TrustRules }
   | { readonly kind: "given-back"; readonly actor: string };
 
-/** With how many tasks an agent is trusted, by how its last ones ended. Who gets fewer is asked to think about it. */
+/**
+ * How many tasks an agent is trusted with, by how its last ones ended. An agent that gets fewer is asked to reflect.
+ */
 export const trustMachine: Machine<Assignments, TrustSignal, { readonly now: MonoMs }, null> = {
   name: "trust",
   step(before, signal, { now }) {
@@ -188,7 +183,7 @@ export const trustMachine: Machine<Assignments, TrustSignal, { readonly now: Mon
     return { record: assignments, reply: null, events, actions, letters };
   },
   wakeAt: () => null,
-  // One saved by an earlier version knows nothing of alerts.
+  // A record of an earlier version has no alerts.
   restore: (saved) => ({ alert: null, alertsRaised: 0, ...JSON.parse(saved) }) as Assignments,
   serialise: JSON.stringify,
 };

@@ -1,6 +1,6 @@
-import type { ShippedFamily, ShippedPattern } from "./shipped.ts";
+import { patternsOf, type ShippedFamily, type ShippedPattern } from "./shipped.ts";
 
-/** Its empty input below what ended its turn, and nothing said since. */
+/** The empty input below the end of a turn, with nothing said since. */
 const endedBy = (what: NonNullable<ShippedPattern["what"]>, name: string, under: RegExp): ShippedPattern => ({
   kind: "at-prompt",
   name,
@@ -13,24 +13,16 @@ const endedBy = (what: NonNullable<ShippedPattern["what"]>, name: string, under:
 export const claudeCode: ShippedFamily = {
   hint: /limit|Unable to connect|API Error|context l|too long|^[^(]{0,20}(?:Edit|Update|Write|Create|Read)\(/i,
   patterns: [
-    {
-      kind: "rate-limit",
-      name: "claude-limit-hit",
-      limit: "usage",
-      pattern: /^You['’]ve (?:hit|reached) your (?:[\w-]{1,20} ){0,3}limit(?=\s?[·∙•.|,]|\s*$)/i,
-    },
-    {
-      kind: "rate-limit",
-      name: "claude-usage-limit",
-      limit: "usage",
-      pattern: /^Claude (?:AI |Code |Pro |Max )?usage limit reached(?=\s?[·∙•.|,]|\s*$)/i,
-    },
-    {
-      kind: "rate-limit",
-      name: "claude-window-limit",
-      limit: "usage",
-      pattern: /^(?:5-hour|session|daily|weekly|(?:opus|sonnet|haiku|fable)(?: weekly)?) limit reached\s?[·∙•|]/i,
-    },
+    ...patternsOf(
+      "rate-limit",
+      {
+        "claude-limit-hit": /^You['’]ve (?:hit|reached) your (?:[\w-]{1,20} ){0,3}limit(?=\s?[·∙•.|,]|\s*$)/i,
+        "claude-usage-limit": /^Claude (?:AI |Code |Pro |Max )?usage limit reached(?=\s?[·∙•.|,]|\s*$)/i,
+        "claude-window-limit":
+          /^(?:5-hour|session|daily|weekly|(?:opus|sonnet|haiku|fable)(?: weekly)?) limit reached\s?[·∙•|]/i,
+      },
+      { limit: "usage" },
+    ),
     {
       kind: "rate-limit",
       name: "claude-continues",
@@ -44,18 +36,14 @@ export const claudeCode: ShippedFamily = {
       limit: "rate",
       pattern: /^API Error(?:: | )(?:\(429\b|(?:Repeated )?429\b|[^(]{0,80}\(429\))/,
     },
-    {
-      kind: "rate-limit",
-      name: "claude-api-529",
-      limit: "overloaded",
-      pattern: /^API Error(?:: | )(?:\(529\b|(?:Repeated )?529\b|[^(]{0,80}\(529\))/,
-    },
-    {
-      kind: "rate-limit",
-      name: "claude-api-overloaded",
-      limit: "overloaded",
-      pattern: /^API Error\b.{0,300}(?:\boverloaded_error\b|\bOverloaded\b)/,
-    },
+    ...patternsOf(
+      "rate-limit",
+      {
+        "claude-api-529": /^API Error(?:: | )(?:\(529\b|(?:Repeated )?529\b|[^(]{0,80}\(529\))/,
+        "claude-api-overloaded": /^API Error\b.{0,300}(?:\boverloaded_error\b|\bOverloaded\b)/,
+      },
+      { limit: "overloaded" },
+    ),
     {
       kind: "rate-limit",
       name: "claude-api-rate-limited",
@@ -112,7 +100,7 @@ export const claudeCode: ShippedFamily = {
       "claude-out-of-credits",
       /^(?:\s{1,4}⎿\s{1,4}|[●⏺] )(?:Credit balance (?:is )?too low\b|You['’]re out of usage credits\b|Your organization is out of usage credits\b)/,
     ),
-    // Those that are a limit are a wait, not an end.
+    // A limit is a wait, not an end.
     endedBy(
       "api-error",
       "claude-ended-by-error",
@@ -124,20 +112,16 @@ export const claudeCode: ShippedFamily = {
       pattern: /^[│\s]*[❯>](?:\s{1,3}Try ".{0,200})?[│\s]*$/,
       under: /^\s*[╭─]─{2}/,
     },
-    { kind: "error", name: "claude-no-connection", pattern: /^Unable to connect to Anthropic services\s*$/ },
-    { kind: "error", name: "claude-api-error", pattern: /^API Error(?:: | \()/ },
-    {
-      kind: "context-limit",
-      name: "claude-context-low",
-      pattern: /(?:^|\s\s)Context (?:low \(\d{1,3}% remaining\)|left until auto-compact: 0%)/,
-    },
-    { kind: "context-limit", name: "claude-context-limit", pattern: /^Context limit reached(?=\s?[·∙•.]|\s*$)/ },
-    {
-      kind: "context-limit",
-      name: "claude-too-long",
-      pattern:
+    ...patternsOf("error", {
+      "claude-no-connection": /^Unable to connect to Anthropic services\s*$/,
+      "claude-api-error": /^API Error(?:: | \()/,
+    }),
+    ...patternsOf("context-limit", {
+      "claude-context-low": /(?:^|\s\s)Context (?:low \(\d{1,3}% remaining\)|left until auto-compact: 0%)/,
+      "claude-context-limit": /^Context limit reached(?=\s?[·∙•.]|\s*$)/,
+      "claude-too-long":
         /^(?:API Error\b.{0,300}\b)?(?:prompt is too long(?=: \d|["·]|\s?·|\s*$)|conversation (?:is )?too long\.)/i,
-    },
+    }),
     {
       kind: "file",
       name: "claude-file",

@@ -1,8 +1,8 @@
-import type { ShippedFamily, ShippedPattern } from "./shipped.ts";
+import { patternsOf, type ShippedFamily, type ShippedPattern } from "./shipped.ts";
 
 const prompt = /^\s*›(?:\s|$)(?!\s?\d\. )/;
 
-/** Its input below what ended its turn, and nothing said since. */
+/** The input below the end of a turn, with nothing said since. */
 const endedBy = (what: NonNullable<ShippedPattern["what"]>, name: string, under: RegExp): ShippedPattern => ({
   kind: "at-prompt",
   name,
@@ -27,19 +27,15 @@ export const codex: ShippedFamily = {
       name: "codex-retry-limit",
       pattern: /^(?:[a-z]{1,20} ?[a-z]{0,20}: )?exceeded retry limit, last status: (?:429|503|529)\b/i,
     },
-    {
-      kind: "rate-limit",
-      name: "codex-status-429",
-      limit: "rate",
-      pattern: /^(?:[a-z]{1,20} ?[a-z]{0,20}: )?unexpected status (?:429|529) /i,
-    },
-    {
-      kind: "rate-limit",
-      name: "codex-rate-limit",
-      limit: "rate",
-      pattern:
-        /^(?:[a-z]{1,20} ?[a-z]{0,20}: )?(?:stream disconnected before completion: )?Rate limit reached for \S{1,60} (?:\(|in org|on )/i,
-    },
+    ...patternsOf(
+      "rate-limit",
+      {
+        "codex-status-429": /^(?:[a-z]{1,20} ?[a-z]{0,20}: )?unexpected status (?:429|529) /i,
+        "codex-rate-limit":
+          /^(?:[a-z]{1,20} ?[a-z]{0,20}: )?(?:stream disconnected before completion: )?Rate limit reached for \S{1,60} (?:\(|in org|on )/i,
+      },
+      { limit: "rate" },
+    ),
     {
       kind: "rate-limit",
       name: "codex-at-capacity",
@@ -79,7 +75,7 @@ export const codex: ShippedFamily = {
       name: "codex-question",
       pattern: /^[│▌\s]*(?:tab to add notes \| )?enter to submit (?:answer|all)\b/i,
     },
-    // Whatever its menus are about, one of their choices is marked and the keys stand below them, as the last thing on the screen.
+    // Every menu marks one of its choices, and its keys stand below it as the last thing on the screen.
     {
       kind: "asks-question",
       name: "codex-menu",
@@ -93,13 +89,13 @@ export const codex: ShippedFamily = {
       /^■ (?:unexpected status 401\b|Your access token could not be refreshed|.{0,80}\bPlease (?:log|sign) in\b)/i,
     ),
     endedBy("credits", "codex-out-of-credits", /^■ Quota exceeded\./),
-    // Those that are a limit are a wait, not an end.
+    // A limit is a wait, not an end.
     endedBy(
       "api-error",
       "codex-ended-by-error",
       /^■ (?:unexpected status (?!429|503|529)\d|stream disconnected|exceeded retry limit, last status: (?!429|503|529)\d)/i,
     ),
-    // Until its session is there it draws no more than this below its input, whether or not it was given something to do.
+    // Until its session is there, Codex draws no more than this below its input.
     { kind: "at-prompt", name: "codex-prompt", pattern: prompt, atCursor: true, notOver: /^\s*\? for shortcuts$/ },
     {
       kind: "context-limit",
@@ -107,11 +103,9 @@ export const codex: ShippedFamily = {
       pattern:
         /^(?:ERROR: )?(?:Codex ran out of room in the model['’]s context window|Your input exceeds the context window\b)/i,
     },
-    {
-      kind: "file",
-      name: "codex-file-changed",
-      pattern: /^(?:Edited|Added|Deleted|Updated) (\S{1,300}) \(\+\d{1,7} -\d{1,7}\)/,
-    },
-    { kind: "file", name: "codex-file-read", pattern: /^Read ((?=\S{0,300}[./])\S{1,300})$/ },
+    ...patternsOf("file", {
+      "codex-file-changed": /^(?:Edited|Added|Deleted|Updated) (\S{1,300}) \(\+\d{1,7} -\d{1,7}\)/,
+      "codex-file-read": /^Read ((?=\S{0,300}[./])\S{1,300})$/,
+    }),
   ],
 };

@@ -1,19 +1,13 @@
-import type { ShippedFamily } from "./shipped.ts";
+import { patternsOf, type ShippedFamily } from "./shipped.ts";
 
 export const geminiCli: ShippedFamily = {
   hint: /API Error|failed with status|limit reached|high demand|token count|context window|(?:Edit|WriteFile|ReadFile|Writing to)\s/i,
   patterns: [
-    {
-      kind: "rate-limit",
-      name: "gemini-api-429",
-      pattern:
+    ...patternsOf("rate-limit", {
+      "gemini-api-429":
         /^\[?API Error: .{0,600}(?:\bRESOURCE_EXHAUSTED\b|"code": ?(?:429|503)\b|You exceeded your current quota|The model is overloaded|Quota exceeded for quota metric)/,
-    },
-    {
-      kind: "rate-limit",
-      name: "gemini-attempt-429",
-      pattern: /^Attempt \d{1,3} failed with status (?:429|503)\b/,
-    },
+      "gemini-attempt-429": /^Attempt \d{1,3} failed with status (?:429|503)\b/,
+    }),
     {
       kind: "rate-limit",
       name: "gemini-usage-limit",
@@ -59,17 +53,12 @@ export const geminiCli: ShippedFamily = {
     },
     { kind: "at-prompt", name: "gemini-prompt", pattern: /^[│\s]*[>*!]\s{1,4}Type your message\b/ },
     { kind: "error", name: "gemini-api-error", pattern: /^\[API Error: / },
-    {
-      kind: "context-limit",
-      name: "gemini-token-count",
-      pattern:
+    ...patternsOf("context-limit", {
+      "gemini-token-count":
         /^(?:\[?API Error: .{0,300})?The input token count (?:\(\d{1,9}\) )?exceeds the maximum number of tokens/,
-    },
-    {
-      kind: "context-limit",
-      name: "gemini-context-window",
-      pattern: /^Sending this message \(.{1,30} tokens\) might exceed the (?:remaining )?context window/,
-    },
+      "gemini-context-window":
+        /^Sending this message \(.{1,30} tokens\) might exceed the (?:remaining )?context window/,
+    }),
     {
       kind: "file",
       name: "gemini-file",

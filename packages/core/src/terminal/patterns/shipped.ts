@@ -1,37 +1,44 @@
 import type { PatternKind, Question, Sight } from "@rouse/contract";
 
-/** Its quota is used up, it asks too often, the provider has too much to do. */
-export type LimitKind = NonNullable<Extract<Sight, { kind: "rate-limited" }>["what"]>;
+/** The quota is used up, requests come too often, or the provider is overloaded. */
+type LimitKind = NonNullable<Extract<Sight, { kind: "rate-limited" }>["what"]>;
 
 /**
- * A pattern as plain data, for one line. Those for rate limits, errors, context limits and files see the line without the bullets and
- * borders a program draws before it, so `^` is where its words begin. Each expression is linear: anchored or begun by a fixed
- * word, every repetition bounded or unable to overlap what follows.
+ * A pattern for one line, as plain data. Those for rate limits, errors, context limits and files see the line without
+ * the program's bullets and borders, so `^` is where the words begin. Each expression is linear: anchored or begun by a
+ * fixed word, every repetition bounded or unable to overlap what follows.
  */
 export interface ShippedPattern {
   readonly kind: PatternKind;
   readonly name: string;
   readonly pattern: RegExp;
-  /** What a person is wanted for, where that is more than its kind says. */
+  /** What a person is needed for, where that is more than its kind. */
   readonly what?: Question;
-  /** Which limit it is. */
+  /** The kind of limit. */
   readonly limit?: LimitKind;
-  /** The program says with it that it goes on by itself. */
+  /** The program says that it goes on by itself. */
   readonly continues?: true;
-  /** Counts only where the cursor stands: elsewhere it is a question that was asked long ago, or text about one. */
+  /** Counts only at the cursor: elsewhere it is an old question, or text about one. */
   readonly atCursor?: true;
   /** Counts only below a row like this: a menu without its question is somebody's list. */
   readonly under?: RegExp;
-  /** Counts no more when such a row came between the two: what stood there has been passed. */
+  /** Does not count when such a row lies between the two: then the question has been passed. */
   readonly unless?: RegExp;
   /** Does not count right above a row like this. */
   readonly notOver?: RegExp;
-  /** The words are on the next line that is not indented; this one only says that they follow. */
+  /** The words follow on the next line that is not indented. */
   readonly tellsNext?: true;
 }
 
 export interface ShippedFamily {
-  /** No pattern for lines matches where this does not: most lines are looked at once, not once per pattern. */
+  /** Where this does not match, no pattern of the family does: most lines are tested once, not once per pattern. */
   readonly hint: RegExp;
   readonly patterns: readonly ShippedPattern[];
 }
+
+/** Patterns of one kind by their names, with what they have in common. */
+export const patternsOf = (
+  kind: PatternKind,
+  byName: Readonly<Record<string, RegExp>>,
+  common: Omit<ShippedPattern, "kind" | "name" | "pattern"> = {},
+): readonly ShippedPattern[] => Object.entries(byName).map(([name, pattern]) => ({ kind, name, pattern, ...common }));

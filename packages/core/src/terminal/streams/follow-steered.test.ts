@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { followSteered, type SteeredWords } from "./follow-steered.ts";
+import { followSteered, type SteeredWords } from "./follow-words.ts";
 
 const line = (type: string, payload: object): string => JSON.stringify({ type, payload });
 const item = (type: string, client_id: string) =>
@@ -8,7 +8,7 @@ const response = (payload: object) => line("response_item", payload);
 const taken = item("UserMessage", "a/1/nudge/1");
 const call = response({ type: "function_call", call_id: "c1" });
 
-/** After so many lines the model has answered with the words before it; `null`: it has not. */
+/** After how many lines the model has answered with our words; `null`: never. */
 function readAfter(...lines: string[]): number | null {
   let words: SteeredWords = { id: "a/1/nudge/1", taken: false };
   for (const [at, each] of lines.entries()) {

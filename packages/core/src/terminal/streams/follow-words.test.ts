@@ -6,7 +6,7 @@ const line = (data: object): string => JSON.stringify({ type: "x", data });
 const text = (messageID: string, said: string) => line({ part: { type: "text", messageID, text: said } });
 const answer = (parentID: string) => line({ info: { role: "assistant", parentID } });
 
-/** After so many lines the model has been asked with the words; `null`: it has not. */
+/** After how many lines the model was asked with our words; `null`: never. */
 function readAfter(...lines: string[]): number | null {
   let typed: TypedWords = { words, message: null };
   for (const [at, each] of lines.entries()) {

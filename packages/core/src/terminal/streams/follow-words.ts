@@ -1,16 +1,16 @@
 import type { AgentFamily } from "@rouse/contract";
 import { fieldsOf, parseLine, textOf } from "./read-fields.ts";
 
-/** Words that were typed into a program, on their way to its model. `message`: the one of its conversation that has them; no answer has followed it yet. */
+/** Words typed into a program, on their way to its model. `message`: the message that has them, not answered yet. */
 export interface TypedWords {
   readonly words: string;
   readonly message: string | null;
 }
 
-/** Programs whose session file says which message an answer is for. */
+/** Programs whose session file links an answer to its message. */
 export const answersByMessage = (family: AgentFamily): boolean => family === "opencode";
 
-/** Reads one line of a session file for words of ours; `null`: its model was asked with them. */
+/** Reads a line of a session file; `null`: the model was asked with our words. */
 export function followWords(typed: TypedWords, line: string): TypedWords | null {
   const data = fieldsOf(parseLine(line)?.data);
   const part = fieldsOf(data?.part);
@@ -19,4 +19,35 @@ export function followWords(typed: TypedWords, line: string): TypedWords | null 
   const info = fieldsOf(data?.info);
   const isAnswer = info?.role === "assistant" && typed.message !== null && info.parentID === typed.message;
   return isAnswer ? null : typed;
+}
+
+/** Words put into a turn of Codex. `taken`: its conversation has them, not answered yet. */
+export interface SteeredWords {
+  readonly id: string;
+  readonly taken: boolean;
+}
+
+/** What only a model writes; tool results and people's words come between. */
+const answers: readonly unknown[] = [
+  "reasoning",
+  "function_call",
+  "custom_tool_call",
+  "local_shell_call",
+  "web_search_call",
+];
+
+/**
+ * Reads a line of Codex's session file; `null`: its model answered a request with our words. Codex adds them right
+ * before it asks its model, which may refuse: only an answer shows that they were read.
+ */
+export function followSteered(words: SteeredWords, line: string): SteeredWords | null {
+  const { type, payload } = parseLine(line) ?? {};
+  const fields = fieldsOf(payload);
+  if (type === "event_msg" && fields?.type === "item_completed") {
+    const item = fieldsOf(fields.item);
+    return item?.type === "UserMessage" && item.client_id === words.id ? { ...words, taken: true } : words;
+  }
+  if (type !== "response_item" || !words.taken) return words;
+  const isAnswer = answers.includes(fields?.type) || (fields?.type === "message" && fields.role === "assistant");
+  return isAnswer ? null : words;
 }

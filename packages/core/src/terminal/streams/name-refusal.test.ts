@@ -1,8 +1,7 @@
 import type { AgentFamily, Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { refusalIn } from "./name-refusal.ts";
-import { readSessionLine } from "./read-session-file.ts";
-import { readStreamLine } from "./read-stream.ts";
+import { refusalIn } from "./name-failure.ts";
+import { readSessionLine, readStreamLine } from "./read-stream.ts";
 import { startStream } from "./stream-state.ts";
 
 const clock = { now: Date.UTC(2026, 10, 18, 5, 25), utcOffset: 0 };

@@ -1,6 +1,6 @@
 import { Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { readHook } from "./read-session-file.ts";
+import { readHook } from "./read-stream.ts";
 import { type StreamState, startStream } from "./stream-state.ts";
 
 const clock = { now: Date.UTC(2026, 10, 16, 14), utcOffset: 0 };

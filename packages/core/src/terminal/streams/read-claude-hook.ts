@@ -1,17 +1,23 @@
 import type { Question, Sight } from "@rouse/contract";
-import type { Reading, WallClock } from "../reading.ts";
-import { nameFailure } from "./name-failure.ts";
-import { needOf } from "./name-refusal.ts";
+import type { WallClock } from "../reading.ts";
+import { nameOwnFailure, needOf } from "./name-failure.ts";
 import { timeoutOf } from "./read-claude.ts";
-import { byProgram } from "./read-claude-transcript.ts";
-import { digestOfValue, type Fields, fieldsOf, listOf, nameOf, textOf } from "./read-fields.ts";
-import { andThen, closeTool, endWith, enterSession, openTool, type StreamState, saw } from "./stream-state.ts";
-
-type Step = Reading<StreamState>;
+import { type Fields, fieldsOf, listOf, nameOf, textOf } from "./read-fields.ts";
+import {
+  andThen,
+  closeOpenTool,
+  endWith,
+  enterSession,
+  openTool,
+  type Step,
+  type StreamState,
+  saw,
+  turnEnded,
+} from "./stream-state.ts";
 
 /**
- * What one hook of Claude Code tells. What the agent says is left to its file, which has all of it: a hook has the last words of a turn only. Hooks it
- * does not know say nothing.
+ * Reads one hook of Claude Code. Messages are left to the session file: hooks have only the last of a turn. Unknown
+ * hooks say nothing.
  */
 export function readClaudeHook(before: StreamState, hook: Fields, clock: WallClock): Step {
   // To the main agent a sub-agent is a tool that runs.
@@ -34,10 +40,10 @@ function readEvent(state: StreamState, hook: Fields, clock: WallClock): Step {
     case "Notification":
       return readNotification(state, hook);
     case "PostToolUse":
-      // What came of it is read off the batch, where it stands as the model gets it: two eyes have to see the same result.
+      // The result is read off the batch, where it stands as the model gets it: both eyes must see the same result.
       return andThen(answered(state), (after) => saw(after, ...goesOn(after)));
     case "PostToolUseFailure":
-      return andThen(answered(state), (after) => endTool(after, hook.tool_use_id, true, hook.error ?? ""));
+      return andThen(answered(state), (after) => closeOpenTool(after, hook.tool_use_id, true, hook.error ?? ""));
     case "PostToolBatch":
       return andThen(answered(state), (after) => endBatch(after, hook));
     case "PreCompact":
@@ -57,7 +63,7 @@ function ask(state: StreamState, what: Question, pattern: string): Step {
   return state.asking ? saw(state) : saw({ ...state, asking: true }, { kind: "asks", what, pattern });
 }
 
-/** It goes on: whatever it asked was answered. */
+/** The program goes on, so its question was answered. */
 const answered = (state: StreamState): Step =>
   state.asking ? saw({ ...state, asking: false }, { kind: "asks-no-more" }) : saw(state);
 
@@ -78,34 +84,25 @@ function readNotification(state: StreamState, { notification_type: type }: Field
   }
 }
 
-function startTool(state: StreamState, hook: Fields): Step {
-  const id = nameOf(hook.tool_use_id);
-  if (id === null) return saw(state);
-  const name = nameOf(hook.tool_name) ?? "unknown";
-  const argsDigest = digestOfValue(hook.tool_input ?? {});
-  return openTool(state, { id, name, argsDigest, timeoutSeconds: timeoutOf(name, fieldsOf(hook.tool_input)) });
+function startTool(state: StreamState, { tool_use_id: id, tool_name: name, tool_input: input }: Fields): Step {
+  return openTool(state, { id, name, args: input ?? {} }, timeoutOf(name, fieldsOf(input)));
 }
 
-function endTool(state: StreamState, value: unknown, failed: boolean, result: unknown): Step {
-  const id = nameOf(value);
-  return id === null || !state.tools.includes(id) ? saw(state) : closeTool(state, id, failed, result);
-}
-
-/** The model is asked next, with all of it. */
+/** The model is asked next, with all results. */
 function endBatch(before: StreamState, hook: Fields): Step {
   let step = saw(before);
   for (const call of listOf(hook.tool_calls).slice(0, 64).map(fieldsOf)) {
-    step = andThen(step, (state) => endTool(state, call?.tool_use_id, false, call?.tool_response ?? ""));
+    step = andThen(step, (state) => closeOpenTool(state, call?.tool_use_id, false, call?.tool_response ?? ""));
   }
   return andThen(step, (state) => saw(state, { kind: "model-asked" }));
 }
 
 function endTurn(state: StreamState, hook: Fields): Step {
   const after = endWith({ ...state, tools: [] }, textOf(hook.last_assistant_message) ?? "");
-  return saw(after, { kind: "turn-ended", outcome: "success", reason: "Stop", ...wakerIn(hook) });
+  return saw(after, { ...turnEnded("success", "Stop"), ...wakerIn(hook) });
 }
 
-/** The program wakes it when work in the background is done, or at a time it has set itself. */
+/** The program wakes its agent when background work is done, or at a set time. */
 function wakerIn(hook: Fields): { readonly wokenBy?: "children" | "schedule" } {
   if (listOf(hook.background_tasks).length > 0) return { wokenBy: "children" };
   return listOf(hook.session_crons).length > 0 ? { wokenBy: "schedule" } : {};
@@ -114,15 +111,11 @@ function wakerIn(hook: Fields): { readonly wokenBy?: "children" | "schedule" } {
 function failTurn(state: StreamState, hook: Fields, clock: WallClock): Step {
   const error = nameOf(hook.error) ?? "unknown";
   const text = textOf(hook.last_assistant_message) ?? textOf(hook.error_details) ?? error;
-  const named = byProgram(nameFailure(text, error, clock));
+  const named = nameOwnFailure(text, error, clock);
   const isPutOff = error === "rate_limit" || error === "overloaded";
   const failure: Sight =
     isPutOff && named.kind !== "rate-limited"
       ? { kind: "rate-limited", pattern: error, resetsInMs: null, by: "stream" }
       : named;
-  return saw({ ...state, tools: [], ending: null }, needOf(error) ?? failure, {
-    kind: "turn-ended",
-    outcome: "failure",
-    reason: error,
-  });
+  return saw({ ...state, tools: [], ending: null }, needOf(error) ?? failure, turnEnded("failure", error));
 }

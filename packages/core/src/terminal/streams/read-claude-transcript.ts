@@ -1,15 +1,10 @@
-import type { Sight } from "@rouse/contract";
-import type { Reading, WallClock } from "../reading.ts";
-import { countUsage } from "./count-claude-tokens.ts";
-import { nameOwnFailure } from "./name-failure.ts";
-import { needOf } from "./name-refusal.ts";
-import { isByProgram, rateLimitIn, readAssistant, readUser, retryIn } from "./read-claude.ts";
+import type { WallClock } from "../reading.ts";
+import { nameOwnFailure, needOf } from "./name-failure.ts";
+import { countUsage, isByProgram, rateLimitIn, readAssistant, readUser, retryIn } from "./read-claude.ts";
 import { type Fields, fieldsOf, listOf, nameOf, textIn, textOf } from "./read-fields.ts";
-import { andThen, enterSession, type StreamState, saw } from "./stream-state.ts";
+import { andThen, enterSession, type Step, type StreamState, saw, turnEnded } from "./stream-state.ts";
 
-type Step = Reading<StreamState>;
-
-/** One line of the file Claude Code keeps of a conversation. Its format is not promised to anybody: types it does not know say nothing. */
+/** Reads one line of Claude Code's session file. Its format is not documented: unknown types say nothing. */
 export function readClaudeTranscript(before: StreamState, line: Fields, clock: WallClock): Step {
   switch (line.type) {
     case "queue-operation":
@@ -27,7 +22,7 @@ export function readClaudeTranscript(before: StreamState, line: Fields, clock: W
 }
 
 function readLine(state: StreamState, line: Fields, clock: WallClock): Step {
-  // Sub-agents spend tokens all the same; what they do is life of the tool that started them.
+  // Sub-agents spend tokens, too; their work is life of the tool that started them.
   if (line.isSidechain === true) return line.type === "assistant" ? countUsage(state, line) : saw(state);
   switch (line.type) {
     case "user":
@@ -39,7 +34,7 @@ function readLine(state: StreamState, line: Fields, clock: WallClock): Step {
   }
 }
 
-/** Words of a person begin a turn. What a command of the program printed is kept in the same place and begins none. */
+/** A person's message begins a turn. Output of the program's own commands is in the same place and begins none. */
 function readPromptOrResults(state: StreamState, line: Fields): Step {
   const content = fieldsOf(line.message)?.content;
   const hasResults = listOf(content).some((block) => fieldsOf(block)?.type === "tool_result");
@@ -50,7 +45,9 @@ function readPromptOrResults(state: StreamState, line: Fields): Step {
 
 const mostLeft = 64;
 
-/** A command or a sub-agent that goes on in the background, or that the agent has ended. The fields are the program's own; what the model reads is not looked at. */
+/**
+ * Notes a command or sub-agent that goes on in the background, or was ended. Only the program's own fields are read.
+ */
 function noteLeft(state: StreamState, result: Fields | null): StreamState {
   const agent = result?.status === "async_launched" ? nameOf(result.agentId) : null;
   const begun = nameOf(result?.backgroundTaskId) ?? agent;
@@ -59,7 +56,7 @@ function noteLeft(state: StreamState, result: Fields | null): StreamState {
   return stopped === null ? state : { ...state, left: state.left.filter((id) => id !== stopped) };
 }
 
-/** Its program tells it that something in the background is over. */
+/** The program tells that background work is over. */
 function endLeft(state: StreamState, content: unknown): StreamState {
   const told = state.left.length === 0 ? null : textOf(content);
   if (told === null || !told.startsWith("<task-notification>")) return state;
@@ -76,22 +73,15 @@ function readFailure(state: StreamState, line: Fields, clock: WallClock): Step {
   // Somebody interrupted it, or it had nothing to say.
   if (error === null && line.isApiErrorMessage !== true) return saw(state);
   const limits = rateLimitIn(fieldsOf(fieldsOf(line.apiErrorParams)?.rate_limit_info), clock);
-  const ended: Sight = { kind: "turn-ended", outcome: "failure", reason: error ?? "api error" };
+  const ended = turnEnded("failure", error ?? "api error");
   const failure = limits.length > 0 ? limits : [needOf(error) ?? nameOwnFailure(text, error ?? "api error", clock)];
   return saw({ ...state, tools: [] }, ...failure, ended);
 }
 
-/** The program itself says so, in a place where no agent can write. */
-export const byProgram = <S extends Sight>(sight: S): S =>
-  sight.kind === "rate-limited" ? { ...sight, by: "stream" } : sight;
-
 function readSystem(state: StreamState, line: Fields): Step {
   switch (line.subtype) {
     case "turn_duration":
-      return saw(
-        { ...state, tools: [] },
-        { kind: "turn-ended", outcome: "success", reason: "turn_duration", ...waker(state) },
-      );
+      return saw({ ...state, tools: [] }, { ...turnEnded("success", "turn_duration"), ...waker(state) });
     case "api_error":
       return saw(state, ...retryIn(retryOf(line)));
     case "compact_boundary":

@@ -1,17 +1,25 @@
 import { days, type Sight, seconds } from "@rouse/contract";
-import type { Reading, WallClock } from "../reading.ts";
-import { countUsage, countWholeRun } from "./count-claude-tokens.ts";
-import { nameFailure } from "./name-failure.ts";
-import { needOf } from "./name-refusal.ts";
-import { amountOf, countOf, digestOfValue, type Fields, fieldsOf, listOf, nameOf, textOf } from "./read-fields.ts";
-import { andThen, askUnlessToolRuns, closeTool, openTool, type StreamState, saw, say } from "./stream-state.ts";
+import type { WallClock } from "../reading.ts";
+import { nameFailure, needOf } from "./name-failure.ts";
+import { amountOf, countOf, type Fields, fieldsOf, listOf, nameOf, textOf } from "./read-fields.ts";
+import {
+  andThen,
+  askUnlessToolRuns,
+  closeTool,
+  countResponse,
+  openTool,
+  raiseTokens,
+  type Step,
+  type StreamState,
+  saw,
+  say,
+  turnEnded,
+} from "./stream-state.ts";
 
-type Step = Reading<StreamState>;
-
-/** Weekly limits are the longest there are: a longer wait was misread, and would silence the monitor for as long. */
+/** Weekly limits are the longest; a longer wait was misread and would silence the monitor. */
 const longestWait = days(8);
 
-/** One line of `claude -p --output-format stream-json`. Types it does not know say nothing. */
+/** Reads one line of `claude -p --output-format stream-json`. Unknown types say nothing. */
 export function readClaude(state: StreamState, line: Fields, clock: WallClock): Step {
   const parent = nameOf(line.parent_tool_use_id);
   if (parent !== null) return readSubagent(state, line, parent);
@@ -36,9 +44,9 @@ export function readClaude(state: StreamState, line: Fields, clock: WallClock): 
   }
 }
 
-/** To the main agent a sub-agent is a tool that runs: whatever it does is life, and its tokens are spent all the same. */
+/** To the main agent a sub-agent is a tool that runs: whatever it does is life, and its tokens count. */
 function readSubagent(state: StreamState, line: Fields, parent: string): Step {
-  // Pieces of text come by the hundred; the message they add up to follows.
+  // Pieces of text come by the hundred; the whole message follows.
   if (line.type === "stream_event") return saw(state);
   const going = saw(state, { kind: "tool-goes-on", id: parent }, ...retryIn(line.subagent_retry));
   return line.type === "assistant" ? andThen(going, (after) => countUsage(after, line)) : going;
@@ -55,7 +63,7 @@ function readSystem(state: StreamState, line: Fields): Step {
         model: nameOf(line.model),
         version: nameOf(line.claude_code_version),
       };
-      // It is printed once the prompt is in, so the first request is on its way.
+      // Printed once the prompt is in, so the first request is on its way.
       return saw(state, session, { kind: "model-asked" });
     }
     case "api_retry":
@@ -69,7 +77,7 @@ function readSystem(state: StreamState, line: Fields): Step {
   }
 }
 
-/** A compaction that failed leaves no boundary: it is over when the status is another. */
+/** A failed compaction leaves no boundary: it is over when the status changes. */
 const readCompacting = (state: StreamState, compacting: boolean): Step =>
   compacting === state.compacting ? saw(state) : saw({ ...state, compacting }, { kind: "compacts", over: !compacting });
 
@@ -83,15 +91,15 @@ export function readAssistant(before: StreamState, line: Fields, clock: WallCloc
   return andThen(step, (state) => saw(state, ...failureIn(line, message?.stop_reason, clock)));
 }
 
-/** Claude Code writes what its provider refused as an answer of a model that does not exist. Nobody said that. */
+/** Claude Code writes a provider's refusal as an answer of a model that does not exist. */
 export const isByProgram = (line: Fields): boolean =>
   line.is_api_error_message === true ||
   line.isApiErrorMessage === true ||
   fieldsOf(line.message)?.model === "<synthetic>";
 
 /**
- * The model is not asked again before every tool has ended, so those still open when it answers ended in lines that could not be read
- * (a picture of many megabytes). What came of them is not known.
+ * The model is asked only after every tool has ended, so tools that are still open when it answers ended in lines that
+ * could not be read (a picture of many megabytes). Their results are unknown.
  */
 function beginAnswer(state: StreamState, id: string | null): Step {
   if (id === null || id === state.answer) return saw(state);
@@ -105,22 +113,20 @@ function readBlock(state: StreamState, block: Fields | null): Step {
     const text = textOf(block.text);
     return text === null ? saw(state) : say(state, text);
   }
-  const id = nameOf(block?.id);
-  if (block?.type !== "tool_use" || id === null) return saw(state);
-  const name = nameOf(block.name) ?? "unknown";
-  const argsDigest = digestOfValue(block.input ?? {});
-  return openTool(state, { id, name, argsDigest, timeoutSeconds: timeoutOf(name, fieldsOf(block.input)) });
+  if (block?.type !== "tool_use") return saw(state);
+  const { id, name, input } = block;
+  return openTool(state, { id, name, args: input ?? {} }, timeoutOf(name, fieldsOf(input)));
 }
 
-/** A week at most: an open tool holds off judgement until its time is up, and the agent names the time. */
-export function timeoutOf(tool: string, input: Fields | null): number | null {
+/** A week at most: an open tool holds off judgement, and the agent names the time. */
+export function timeoutOf(tool: unknown, input: Fields | null): number | null {
   const ms = tool === "Bash" ? amountOf(input?.timeout) : null;
   return ms === null ? null : Math.min(ms / 1000, 604_800);
 }
 
 function failureIn(line: Fields, stopReason: unknown, clock: WallClock): readonly Sight[] {
   if (stopReason === "model_context_window_exceeded") return [{ kind: "context-limit", pattern: stopReason }];
-  // An overload is called a server error here; the status beside it says which.
+  // An overload is called a server error here; its status tells.
   const name = line.api_error_status === 529 ? "overloaded" : nameOf(line.error);
   if (name === null) return [];
   const need = needOf(name);
@@ -151,13 +157,13 @@ export function retryIn(value: unknown): readonly Sight[] {
   if (attempt === null) return [];
   const status = countOf(retry?.error_status);
   const need = needOf(status);
-  // Trying again helps nobody who is not let in.
+  // Retries do not help a program that is refused.
   if (need !== null) return [need];
   const inMs = Math.min(amountOf(retry?.retry_delay_ms) ?? 0, longestWait);
   return [{ kind: "retries", attempt, inMs, status }];
 }
 
-/** Warnings and the all-clear come in the same lines; only a refusal is a wait, and not where extra usage is paid for. */
+/** Warnings and the all-clear come in the same lines; only a refusal is a wait, unless extra usage is paid for. */
 export function rateLimitIn(info: Fields | null, clock: WallClock): readonly Sight[] {
   if (info?.status !== "rejected" || info.isUsingOverage === true) return [];
   const resetsAt = amountOf(info.resetsAt);
@@ -174,12 +180,10 @@ function readResult(state: StreamState, line: Fields, clock: WallClock): Step {
   const counted = countWholeRun(over, line);
   const need = failed ? needOf(status) : null;
   const causes = need !== null ? [need] : failed ? causesIn(line, status, clock) : [];
-  // A request that the provider refused ends as a "success" which is an error.
+  // A refused request ends as a "success" that is an error.
   const why = [nameOf(line.terminal_reason) ?? "is_error", ...(status === null ? [] : [status])].join(" ");
   const reason = failed && subtype === "success" ? why : subtype;
-  return andThen(counted, (after) =>
-    saw(after, ...causes, { kind: "turn-ended", outcome: failed ? "failure" : "success", reason }),
-  );
+  return andThen(counted, (after) => saw(after, ...causes, turnEnded(failed ? "failure" : "success", reason)));
 }
 
 function causesIn(line: Fields, status: number | null, clock: WallClock): readonly Sight[] {
@@ -197,4 +201,31 @@ function causesIn(line: Fields, status: number | null, clock: WallClock): readon
     by: "stream",
   };
   return [limit];
+}
+
+/** Without an id a repeated line looks new; the result line has the sum. */
+export function countUsage(state: StreamState, line: Fields): Step {
+  const message = fieldsOf(line.message);
+  const id = nameOf(message?.id) ?? nameOf(line.requestId);
+  return id === null ? saw(state) : countResponse(state, id, spent(fieldsOf(message?.usage)));
+}
+
+/**
+ * The new tokens of a request. Cache reads are left out: every request reads the whole conversation at a tenth of the
+ * price, so they would show its length times its requests, not what was spent.
+ */
+function spent(usage: Fields | null): number {
+  const parts = ["input_tokens", "output_tokens", "cache_creation_input_tokens"];
+  return parts.reduce((sum, part) => sum + (countOf(usage?.[part]) ?? 0), 0);
+}
+
+/** A result has the sum of its requests and corrects what lines before it left out. */
+const countWholeRun = (state: StreamState, result: Fields): Step =>
+  raiseTokens(state, Math.max(spent(fieldsOf(result.usage)), spentByModels(result.modelUsage)));
+
+/** The tokens of all models, sub-agents included; the plain usage leaves those out. */
+function spentByModels(value: unknown): number {
+  const parts = ["inputTokens", "outputTokens", "cacheCreationInputTokens"];
+  const models = Object.values(fieldsOf(value) ?? {}).map(fieldsOf);
+  return models.flatMap((usage) => parts.map((part) => countOf(usage?.[part]) ?? 0)).reduce((a, b) => a + b, 0);
 }

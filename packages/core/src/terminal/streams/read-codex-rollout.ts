@@ -1,33 +1,22 @@
 import { days, type EpochMs, type Sight, seconds } from "@rouse/contract";
-import type { Reading, WallClock } from "../reading.ts";
-import { nameOwnFailure } from "./name-failure.ts";
-import { type Refusal, refusalIn } from "./name-refusal.ts";
-import {
-  amountOf,
-  countOf,
-  digestOfValue,
-  type Fields,
-  fieldsOf,
-  listOf,
-  nameOf,
-  parseLine,
-  textOf,
-} from "./read-fields.ts";
+import type { WallClock } from "../reading.ts";
+import { nameOwnFailure, type Refusal, refusalIn } from "./name-failure.ts";
+import { amountOf, countOf, type Fields, fieldsOf, listOf, nameOf, parseLine, textOf } from "./read-fields.ts";
 import {
   andThen,
   askUnlessToolRuns,
-  closeTool,
+  closeOpenTool,
   enterSession,
   openTool,
   raiseTokens,
+  type Step,
   type StreamState,
   saw,
   say,
+  turnEnded,
 } from "./stream-state.ts";
 
-type Step = Reading<StreamState>;
-
-/** One line of the file Codex keeps of a conversation. Its format is not promised to anybody: types it does not know say nothing. */
+/** Reads one line of Codex's session file. Its format is not documented: unknown types say nothing. */
 export function readCodexRollout(state: StreamState, line: Fields, clock: WallClock): Step {
   const payload = fieldsOf(line.payload);
   if (payload === null) return saw(state);
@@ -50,11 +39,8 @@ function readItem(state: StreamState, item: Fields): Step {
     case "function_call":
     case "custom_tool_call":
     case "local_shell_call": {
-      const id = nameOf(item.call_id);
-      if (id === null) return saw(state);
       const args = parsedOf(item.arguments) ?? item.input ?? item.action ?? null;
-      const name = nameOf(item.name) ?? item.type;
-      return openTool(state, { id, name, argsDigest: digestOfValue(args), timeoutSeconds: null });
+      return openTool(state, { id: item.call_id, name: textOf(item.name) ?? item.type, args });
     }
     case "function_call_output":
     case "custom_tool_call_output":
@@ -76,10 +62,10 @@ function sayAll(state: StreamState, content: unknown): Step {
   return texts.length === 0 ? saw(state) : say(state, texts.join("\n"));
 }
 
-/** What a command printed has an id and a time above it that differ each time. */
+/** A command's output begins with an id and a time that differ each time. */
 const heading = /^(?:Chunk ID|Wall time): [^\n]{0,200}\n/gm;
 
-/** The end of a command is told in an item of its own first; this is the end of every other tool. */
+/** Ends a tool. Commands were ended by an item of their own before. */
 function readOutput(state: StreamState, item: Fields): Step {
   const output = textOf(item.output) ?? textOf(fieldsOf(item.output)?.content) ?? "";
   const failed = /^Process exited with code [1-9]/m.test(output.slice(0, 2000)) || item.success === false;
@@ -87,9 +73,8 @@ function readOutput(state: StreamState, item: Fields): Step {
 }
 
 function endTool(state: StreamState, value: unknown, failed: boolean, result: unknown): Step {
-  const id = nameOf(value);
-  if (id === null || !state.tools.includes(id)) return saw(state);
-  return andThen(closeTool(state, id, failed, result), askUnlessToolRuns);
+  const closed = closeOpenTool(state, value, failed, result);
+  return closed.sights.length === 0 ? closed : andThen(closed, askUnlessToolRuns);
 }
 
 function readEvent(state: StreamState, event: Fields, clock: WallClock): Step {
@@ -125,7 +110,7 @@ function readCompleted(state: StreamState, item: Fields | null): Step {
 const countTokens = (state: StreamState, usage: Fields | null): Step =>
   raiseTokens(state, (countOf(usage?.input_tokens) ?? 0) + (countOf(usage?.output_tokens) ?? 0));
 
-/** Each window of its quota has a reset of its own. Used up are those at 100 %, and the last of them decides. */
+/** Each window of the quota has its own reset. Of those at 100 % the last one decides. */
 function resetIn(limits: Fields | null): EpochMs | null {
   const resets = [limits?.primary, limits?.secondary].flatMap((value) => {
     const window = fieldsOf(value);
@@ -135,7 +120,7 @@ function resetIn(limits: Fields | null): EpochMs | null {
   return resets.length === 0 ? null : Math.max(...resets);
 }
 
-/** Its words name the minute of a reset; a field that came before them names the second. */
+/** The message names the minute of a reset; an earlier field names the second. */
 function failureIn(error: Fields, resetsAt: EpochMs | null, clock: WallClock): readonly Sight[] {
   const message = textOf(error.message);
   if (message === null) return [];
@@ -150,7 +135,7 @@ function failureIn(error: Fields, resetsAt: EpochMs | null, clock: WallClock): r
     : [failure];
 }
 
-/** What failed has a name, or a name with the status beside it: `{"http_connection_failed":{"http_status_code":401}}`. */
+/** A failure is a name, or a name with a status: `{"http_connection_failed":{"http_status_code":401}}`. */
 function failureOf(error: Fields | null): { readonly name: string | null; readonly status: number | null } {
   const info = error?.codex_error_info;
   const [[name, detail] = [null, null]] = Object.entries(fieldsOf(info) ?? {});
@@ -167,10 +152,10 @@ function refusalOf(error: Fields): Refusal | null {
   return refusalIn(textOf(error.message) ?? "", status ?? (name === "unauthorized" ? 401 : undefined));
 }
 
-/** Weekly limits are the longest there are. */
+/** Weekly limits are the longest. */
 const longestWait = days(8);
 
-/** One that failed is complete as well, with what failed it. */
+/** A failed turn is complete as well, with its error. */
 function endTurn(state: StreamState, event: Fields, clock: WallClock): Step {
   const error = fieldsOf(event.error);
   const failed = event.type === "turn_aborted" || error !== null;
@@ -178,6 +163,6 @@ function endTurn(state: StreamState, event: Fields, clock: WallClock): Step {
   const failure = refusal?.reason ?? nameOfFailure(error);
   const reason = failure ?? nameOf(event.reason) ?? nameOf(event.type) ?? "unknown";
   const causes = error === null ? [] : failureIn(error, state.resetsAt, clock).filter(({ kind }) => kind !== "error");
-  const ended: Sight = { kind: "turn-ended", outcome: failed ? "failure" : "success", reason };
+  const ended = turnEnded(failed ? "failure" : "success", reason);
   return saw({ ...state, tools: [], turn: null }, ...causes, ended);
 }

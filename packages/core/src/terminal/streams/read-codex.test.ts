@@ -1,7 +1,6 @@
 import type { Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { classOfText } from "../class-of-text.ts";
-import { digestOf } from "../mask-text.ts";
+import { classOfText, digestOf } from "../mask-text.ts";
 import { readStreamLine, startStream } from "./read-stream.ts";
 import { codexLines } from "./recorded-streams.test-support.ts";
 

@@ -1,25 +1,25 @@
 import type { Sight } from "@rouse/contract";
 import { causeOfRetry } from "../read-retry.ts";
-import type { Reading, WallClock } from "../reading.ts";
-import { nameFailure } from "./name-failure.ts";
-import { refusalIn, statusIn } from "./name-refusal.ts";
-import { countOf, digestOfValue, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
+import type { WallClock } from "../reading.ts";
+import { nameFailure, refusalIn, statusIn } from "./name-failure.ts";
+import { countOf, type Fields, fieldsOf, nameOf, textOf } from "./read-fields.ts";
 import {
   andThen,
   askUnlessToolRuns,
   closeTool,
   openTool,
   raiseTokens,
+  type Step,
   type StreamState,
   saw,
   say,
+  turnEnded,
 } from "./stream-state.ts";
 
-type Step = Reading<StreamState>;
 type Stage = "item.started" | "item.updated" | "item.completed";
 type ToolItem = "command_execution" | "mcp_tool_call" | "file_change" | "web_search" | "collab_tool_call";
 
-/** One line of `codex exec --json`. Types it does not know say nothing. */
+/** Reads one line of `codex exec --json`. Unknown types say nothing. */
 export function readCodex(state: StreamState, line: Fields, clock: WallClock): Step {
   switch (line.type) {
     case "thread.started": {
@@ -62,11 +62,11 @@ function readItem(state: StreamState, stage: Stage, item: Fields | null, clock: 
   }
 }
 
-/** Changes of files are told of only when they are done: what was not seen to start starts now. */
+/** File changes are told only when done: a tool that was not seen to start starts now. */
 function readTool(state: StreamState, stage: Stage, item: Fields, type: ToolItem): Step {
   const id = nameOf(item.id);
   if (id === null) return saw(state);
-  const opened = openTool(state, { id, ...describeTool(item, type), timeoutSeconds: null });
+  const opened = openTool(state, { id: item.id, ...describeTool(item, type) });
   switch (stage) {
     case "item.started":
       return opened;
@@ -79,23 +79,20 @@ function readTool(state: StreamState, stage: Stage, item: Fields, type: ToolItem
   }
 }
 
-function describeTool(item: Fields, type: ToolItem): { name: string; argsDigest: string } {
+function describeTool(item: Fields, type: ToolItem): { name: string; args: unknown } {
   switch (type) {
     case "command_execution":
-      return { name: type, argsDigest: digestOfValue(item.command ?? "") };
+      return { name: type, args: item.command ?? "" };
     case "mcp_tool_call": {
       const names = [textOf(item.server), textOf(item.tool)].filter((name) => name !== null);
-      return { name: nameOf(names.join(".")) ?? type, argsDigest: digestOfValue(item.arguments ?? null) };
+      return { name: names.join(".") || type, args: item.arguments ?? null };
     }
     case "file_change":
-      return { name: type, argsDigest: digestOfValue(item.changes ?? null) };
+      return { name: type, args: item.changes ?? null };
     case "web_search":
-      return { name: type, argsDigest: digestOfValue(item.query ?? "") };
+      return { name: type, args: item.query ?? "" };
     case "collab_tool_call":
-      return {
-        name: nameOf(item.tool) ?? type,
-        argsDigest: digestOfValue([item.prompt ?? null, item.receiver_thread_ids ?? null]),
-      };
+      return { name: textOf(item.tool) ?? type, args: [item.prompt ?? null, item.receiver_thread_ids ?? null] };
   }
 }
 
@@ -124,22 +121,17 @@ const hasFailed = (item: Fields): boolean =>
 function readCompletedTurn(state: StreamState, usage: Fields | null): Step {
   const spent = (countOf(usage?.input_tokens) ?? 0) + (countOf(usage?.output_tokens) ?? 0);
   const counted = raiseTokens({ ...state, tools: [] }, state.tokens + spent);
-  return andThen(counted, (after) => saw(after, { kind: "turn-ended", outcome: "success", reason: "turn.completed" }));
+  return andThen(counted, (after) => saw(after, turnEnded("success", "turn.completed")));
 }
 
-/** An error line with the same message came before, so of the message only a reason to wait is told again. */
+/** An error line with the same message came before, so only a reason to wait is told again. */
 function readFailedTurn(state: StreamState, message: string | null, clock: WallClock): Step {
   const refusal = message === null ? null : refusalIn(message);
-  if (refusal !== null)
-    return saw({ ...state, tools: [] }, refusal.asks, {
-      kind: "turn-ended",
-      outcome: "failure",
-      reason: refusal.reason,
-    });
+  if (refusal !== null) return saw({ ...state, tools: [] }, refusal.asks, turnEnded("failure", refusal.reason));
   const failure = message === null ? null : nameFailure(message, "context limit", clock);
   const reason = failure?.kind === "error" ? failure.text : (failure?.pattern ?? "");
   const causes = failure === null || failure.kind === "error" ? [] : [failure];
-  const ended: Sight = { kind: "turn-ended", outcome: "failure", reason: reason === "" ? "turn.failed" : reason };
+  const ended = turnEnded("failure", reason === "" ? "turn.failed" : reason);
   return saw({ ...state, tools: [] }, ...causes, ended);
 }
 
@@ -148,7 +140,7 @@ function failureIn(message: string | null, clock: WallClock): readonly Sight[] {
   const refusal = refusalIn(message);
   if (refusal !== null) return [refusal.asks];
   const failure = nameFailure(message, "error", clock);
-  // A connection that is tried again is told of as an error too.
+  // A reconnection is told as an error, too.
   const again = /^Reconnecting\.{3} (?:(\d{1,4})\/\d|waiting for network)/.exec(message);
   if (failure.kind !== "error" || again === null) return [failure];
   const [, attempt = "1"] = again;

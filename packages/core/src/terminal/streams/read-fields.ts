@@ -1,13 +1,13 @@
 import { printable } from "@rouse/contract";
 import { digestOf } from "../mask-text.ts";
 
-/** One JSON object of a stream. Every field may be missing or of any type: programs change, and their text is not ours to trust. */
+/** One JSON object of a stream. Every field may be missing or of any type: programs change and are not trusted. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** In UTF-16 units. Longer lines exist (a picture as a tool's result); they are passed over, not read. */
+/** In UTF-16 units. Longer lines (a picture as a tool's result) are skipped. */
 export const longestRead = 4 * 1024 * 1024;
 
-/** The object in a line; `null` for everything else a program prints between them. */
+/** The object in a line; `null` for anything else. */
 export function parseLine(line: string): Fields | null {
   if (line.length > longestRead || !/^\s*\{/.test(line)) return null;
   try {
@@ -24,24 +24,24 @@ export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(val
 
 export const textOf = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
 
-/** A number that is at least 0 and finite: `1e999` is valid JSON and reads as infinity. */
+/** A finite number of at least 0: `1e999` is valid JSON and reads as infinity. */
 export const amountOf = (value: unknown): number | null =>
   typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : null;
 
 export const countOf = (value: unknown): number | null =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : null;
 
-/** A name or id worth keeping: short, and harmless wherever it is shown. The same text always gives the same name. */
+/** A name or id: short, and harmless wherever it is shown. The same text always gives the same name. */
 export function nameOf(value: unknown): string | null {
   const text = textOf(value);
   return text === null ? null : printable(text, 199).replace(/\p{Surrogate}/gu, "\ufffd");
 }
 
-/** Equal content has an equal digest, whatever the order its keys were written in. */
+/** Equal content has an equal digest, whatever the order of its keys. */
 export const digestOfValue = (value: unknown): string =>
   digestOf(typeof value === "string" ? value : canonical(value, 0));
 
-/** No honest argument is nested this deep, and a dishonest one would exhaust the stack. */
+/** No honest argument is nested this deep; deeper ones would exhaust the stack. */
 const deepest = 64;
 
 function canonical(value: unknown, depth: number): string {
@@ -53,7 +53,7 @@ function canonical(value: unknown, depth: number): string {
   return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(fields[key], depth + 1)}`).join(",")}}`;
 }
 
-/** The texts in a result, without the JSON around them: written as JSON, all of a result would be one quotation. */
+/** The texts in a result without the JSON around them: masking would take JSON for one quotation. */
 export const textIn = (value: unknown): string => leavesOf(value, 0).join("\n");
 
 function leavesOf(value: unknown, depth: number): readonly string[] {

@@ -1,12 +1,12 @@
 import { Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { readSessionLine } from "./read-session-file.ts";
+import { readSessionLine } from "./read-stream.ts";
 import { startStream } from "./stream-state.ts";
 
 const clock = { now: Date.UTC(2026, 10, 16, 20), utcOffset: 0 };
 const timestamp = "2026-11-16T19:39:28.952Z";
 
-/** As Gemini CLI 0.61.0 writes them, without what is not read. */
+/** Lines of Gemini CLI 0.61.0, without fields that are not read. */
 const head = { sessionId: "1f2da962-a9a6-4c86-80ec-55563bebd55b", startTime: timestamp, kind: "main" };
 const person = { id: "u1", timestamp, type: "user", content: [{ text: "change the greeting" }] };
 const tokens = { input: 1200, output: 42, cached: 200, thoughts: 0, tool: 0, total: 1242 };

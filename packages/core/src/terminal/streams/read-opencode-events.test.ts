@@ -1,12 +1,12 @@
 import { Sight } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { readSessionLine } from "./read-session-file.ts";
+import { readSessionLine } from "./read-stream.ts";
 import { startStream } from "./stream-state.ts";
 
 const clock = { now: 1_794_866_700_000, utcOffset: 0 };
 const sessionID = "ses_e199cda3cffesTfB5JfaggfknF";
 
-/** As opencode 1.18.33 writes them, without what is not read. */
+/** Events of opencode 1.18.33, without fields that are not read. */
 const begun = 1_794_866_620_000;
 const created = {
   type: "session.created.1",
@@ -35,7 +35,7 @@ function read(lines: readonly object[], since = 0): Sight[] {
   });
 }
 
-/** Without its conversation, and that the model was asked for the answer. */
+/** Without the session and the request to the model. */
 const during = (...lines: object[]) => read([created, asked(), ...lines]).slice(2);
 
 describe("the log opencode keeps of a conversation", () => {

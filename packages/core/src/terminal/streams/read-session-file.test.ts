@@ -1,7 +1,7 @@
 import { Sight } from "@rouse/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { hasWords, readSessionLine } from "./read-session-file.ts";
+import { hasWords, readSessionLine } from "./read-stream.ts";
 import { startStream } from "./stream-state.ts";
 
 const clock = { now: Date.UTC(2026, 10, 16, 14), utcOffset: 0 };
@@ -149,7 +149,7 @@ describe("the file Codex keeps of its conversation", () => {
     expect(read("codex", [counted(used(100, now + 40), used(100, now + 90_000)), over])).toMatchObject(
       limited(90_000_000),
     );
-    // Windows that are not used up say nothing, nor does one that is over; the words may mean any moment of their minute.
+    // Windows that are not used up say nothing, nor does one that is over; the text may mean any moment of its minute.
     const unused = [counted(used(90, now + 40), null), counted(null, null), counted(used(100, now - 40), null)];
     for (const told of unused) expect(read("codex", [told, over])).toMatchObject(limited(51 * 60_000, 60_000));
   });

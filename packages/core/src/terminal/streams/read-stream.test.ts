@@ -9,7 +9,7 @@ const clock = { now: 1_800_000_000_000, utcOffset: 120 };
 const recorded = [...claudeLines, ...codexLines, ...geminiLines];
 const readable: readonly AgentFamily[] = ["claude-code", "codex", "gemini-cli"];
 
-/** Reads all lines with one state and returns what was seen; throws if any sight breaks the contract or the state grows. */
+/** Reads all lines with one state and returns the sights; throws if a sight breaks the contract or the state grows. */
 function readSoundly(family: AgentFamily, lines: readonly string[], state: StreamState = startStream()): Sight[] {
   const sights: Sight[] = [];
   for (const line of lines) {
@@ -23,7 +23,7 @@ function readSoundly(family: AgentFamily, lines: readonly string[], state: Strea
   return sights;
 }
 
-/** Anything JSON can say, with the keys, names and numbers that trip readers. */
+/** Any JSON, with the keys, names and numbers that trip readers. */
 const anyJson = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 3 },
@@ -57,7 +57,7 @@ const placesIn = (value: unknown): Place[] =>
         ...placesIn(inner),
       ]);
 
-// Much is tried; on a busy machine that takes a while.
+// Many cases, which take a while on a busy machine.
 describe("a stream", { timeout: 60_000 }, () => {
   it("may hold any JSON without breaking its reader or the contract", () => {
     fc.assert(

@@ -1,39 +1,34 @@
-import type { AgentFamily, Sight } from "@rouse/contract";
-import type { Pattern, Reading, WallClock } from "../reading.ts";
+import { type AgentFamily, type EpochMs, type Sight, toIso } from "@rouse/contract";
+import type { Pattern, WallClock } from "../reading.ts";
 import { readClaude } from "./read-claude.ts";
+import { readClaudeHook } from "./read-claude-hook.ts";
+import { readClaudeTranscript } from "./read-claude-transcript.ts";
 import { readCodex } from "./read-codex.ts";
-import { type Fields, parseLine } from "./read-fields.ts";
-import { readGemini } from "./read-gemini.ts";
-import { readOpencode } from "./read-opencode.ts";
-import { type StreamState, saw } from "./stream-state.ts";
+import { readCodexRollout } from "./read-codex-rollout.ts";
+import { type Fields, fieldsOf, parseLine, textIn } from "./read-fields.ts";
+import { readGemini, readGeminiSession } from "./read-gemini.ts";
+import { readOpencode, readOpencodeEvent, timeOfOpencodeEvent } from "./read-opencode.ts";
+import { type Step, type StreamState, saw } from "./stream-state.ts";
 
 export { type StreamState, startStream } from "./stream-state.ts";
 
 /**
- * One line of an agent's stream, without its end. Whatever is in it, the worst that comes of it is nothing: streams share their
- * terminal with warnings, half lines and whatever else a program prints.
+ * Reads one line of an agent's stream, without its line end. A line that is no JSON says nothing: streams share their
+ * terminal with warnings and half lines.
  */
-export function readStreamLine(
-  family: AgentFamily,
-  state: StreamState,
-  line: string,
-  clock: WallClock,
-): Reading<StreamState> {
+export function readStreamLine(family: AgentFamily, state: StreamState, line: string, clock: WallClock): Step {
   const fields = parseLine(line);
   return fields === null ? saw(state) : withoutOldEnding(readFields(family, state, fields, clock));
 }
 
-/** Only what the agent said last can end its turn. */
-export function withoutOldEnding({ state, sights }: Reading<StreamState>): Reading<StreamState> {
+/** Only the agent's last message can end its turn. */
+function withoutOldEnding({ state, sights }: Step): Step {
   const last = sights.findLast(({ kind }) => kind === "said" || kind === "tool-started" || kind === "model-asked");
   return last === undefined || last.kind === "said" ? { state, sights } : saw({ ...state, ending: null }, ...sights);
 }
 
-/** Its turn is over and its last words were the marker: it says that it is done. */
-export function findCompletion(
-  { state, sights }: Reading<StreamState>,
-  patterns: readonly Pattern[],
-): readonly Sight[] {
+/** The turn is over and its last line was the completion marker: the agent says that it is done. */
+export function findCompletion({ state, sights }: Step, patterns: readonly Pattern[]): readonly Sight[] {
   const { ending } = state;
   const isOver = sights.some((sight) => sight.kind === "turn-ended" && sight.outcome === "success");
   if (ending === null || !isOver) return [];
@@ -43,7 +38,7 @@ export function findCompletion(
     .map(({ name }) => ({ kind: "completed", pattern: name }));
 }
 
-function readFields(family: AgentFamily, state: StreamState, fields: Fields, clock: WallClock): Reading<StreamState> {
+function readFields(family: AgentFamily, state: StreamState, fields: Fields, clock: WallClock): Step {
   switch (family) {
     case "claude-code":
       return readClaude(state, fields, clock);
@@ -57,4 +52,54 @@ function readFields(family: AgentFamily, state: StreamState, fields: Fields, clo
     case "generic":
       return saw(state);
   }
+}
+
+/** Two programs read the same machine's clock this far apart. */
+const slack = 1000;
+
+/**
+ * Reads one line of a session file. Lines from before `since` belong to an earlier life: a resumed conversation goes on
+ * in the same file, or is copied into a new one.
+ */
+export function readSessionLine(
+  family: AgentFamily,
+  state: StreamState,
+  line: string,
+  clock: WallClock,
+  since: EpochMs,
+): Step {
+  const fields = parseLine(line);
+  if (fields === null || isBefore(fields, since)) return saw(state);
+  switch (family) {
+    case "claude-code":
+      return withoutOldEnding(readClaudeTranscript(state, fields, clock));
+    case "codex":
+      return withoutOldEnding(readCodexRollout(state, fields, clock));
+    case "opencode":
+      return withoutOldEnding(readOpencodeEvent(state, fields, clock));
+    case "gemini-cli":
+      return withoutOldEnding(readGeminiSession(state, fields, clock));
+    case "aider":
+    case "generic":
+      return saw(state);
+  }
+}
+
+/** Files write times as we do, so earlier ones sort first. */
+function isBefore(fields: Fields, since: EpochMs): boolean {
+  const from = Math.max(0, since - slack);
+  const { timestamp } = fields;
+  return typeof timestamp === "string" ? timestamp < toIso(from) : (timeOfOpencodeEvent(fields) ?? from) < from;
+}
+
+/** Reads the body of one hook call. */
+export function readHook(state: StreamState, body: string, clock: WallClock): Step {
+  const fields = parseLine(body);
+  return fields === null ? saw(state) : withoutOldEnding(readClaudeHook(state, fields, clock));
+}
+
+/** Whether a line of Claude Code's session file says that its model got these words. */
+export function hasWords(line: string, words: string): boolean {
+  const attachment = fieldsOf(parseLine(line)?.attachment);
+  return attachment?.type === "hook_additional_context" && textIn(attachment.content).includes(words);
 }

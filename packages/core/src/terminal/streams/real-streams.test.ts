@@ -3,7 +3,7 @@ import type { AgentFamily, Sight } from "@rouse/contract";
 import { expect, it } from "vitest";
 import { readStreamLine, startStream } from "./read-stream.ts";
 
-/** What the real programs printed; not part of the project. */
+/** Output of the real programs, which is not part of the project. */
 const folder = "/work/shared/real-agents/recordings";
 const isThere = existsSync(folder);
 if (!isThere) process.stderr.write(`${folder} IS NOT THERE: nothing is tested against what real programs printed.\n`);

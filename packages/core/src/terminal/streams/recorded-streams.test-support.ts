@@ -1,4 +1,4 @@
-/** Runs as the programs print them, in their documented shapes: whole ones, with retries, limits, sub-agents and failures. */
+/** Whole runs in the programs' documented shapes, with retries, limits, sub-agents and failures. */
 
 const request = (id: string, output_tokens: number) => ({
   id,

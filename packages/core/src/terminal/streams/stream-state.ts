@@ -1,37 +1,36 @@
 import type { EpochMs, Sight } from "@rouse/contract";
-import { isCancelled } from "../../steps/read-event.ts";
-import { classOfText } from "../class-of-text.ts";
-import { cut, longestLine } from "../mask-text.ts";
+import { isCancelled } from "../../steps/digest-event.ts";
+import { classOfText, cut, longestLine } from "../mask-text.ts";
 import type { Reading } from "../reading.ts";
 import { isFence, ownLine } from "../speaker.ts";
-import { digestOfValue, textIn } from "./read-fields.ts";
+import { digestOfValue, nameOf, textIn } from "./read-fields.ts";
 
-/** What of a stream's past is needed to read its next line. Plain data, and bounded however long the stream. */
+/** What is remembered of a stream to read its next line. Plain, bounded data. */
 export interface StreamState {
   /** Ids of the tools that run, oldest first. */
   readonly tools: readonly string[];
-  /** Responses whose tokens are in the total already, and with how many. */
+  /** Responses whose tokens are counted already, and with how many. */
   readonly counted: readonly { readonly id: string; readonly tokens: number }[];
-  /** Of the whole run. */
+  /** The tokens of the whole run. */
   readonly tokens: number;
   /** The response of the main agent that is being read. */
   readonly answer: string | null;
   readonly compacting: boolean;
   /** The beginning of a message that comes in pieces. */
   readonly saying: string;
-  /** Why the program broke its turn off, though it calls that a success. */
+  /** Why the program broke off its turn, although it calls that a success. */
   readonly brokenOff: string | null;
-  /** The last line of what the agent said last, unless something came after it. */
+  /** The last line of the agent's last message, unless something came after it. */
   readonly ending: string | null;
-  /** The conversation it was last seen in. */
+  /** The conversation that it was last seen in. */
   readonly session: string | null;
-  /** A person was asked something and has not answered, as far as its hooks tell. */
+  /** A person was asked and has not answered, by its hooks. */
   readonly asking: boolean;
-  /** When the quota that is used up is back, where a field says so. */
+  /** When the used-up quota is back, where a field says so. */
   readonly resetsAt: EpochMs | null;
   /** The turn that is under way, where it has a name. */
   readonly turn: string | null;
-  /** Ids of what runs in the background, oldest first, where nothing else tells. */
+  /** Ids of background work, oldest first, where nothing else tells. */
   readonly left: readonly string[];
 }
 
@@ -54,29 +53,48 @@ export const startStream = (): StreamState => ({
 const mostTools = 64;
 const mostCounted = 64;
 
-export const saw = (state: StreamState, ...sights: readonly Sight[]): Reading<StreamState> => ({ state, sights });
+/** One step of reading a stream. */
+export type Step = Reading<StreamState>;
 
-/** Goes on reading where an earlier step left off. */
-export function andThen(
-  before: Reading<StreamState>,
-  next: (state: StreamState) => Reading<StreamState>,
-): Reading<StreamState> {
+export const saw = (state: StreamState, ...sights: readonly Sight[]): Step => ({ state, sights });
+
+/** Continues with the state of the step before. */
+export function andThen(before: Step, next: (state: StreamState) => Step): Step {
   const after = next(before.state);
   return { state: after.state, sights: [...before.sights, ...after.sights] };
 }
 
-/** A call that is told of twice has started once. */
-export function openTool(state: StreamState, tool: Omit<Extract<Sight, { kind: "tool-started" }>, "kind">) {
-  if (state.tools.includes(tool.id)) return saw(state);
-  const tools = [...state.tools, tool.id].slice(-mostTools);
-  return saw({ ...state, tools }, { kind: "tool-started", ...tool });
+/** A tool starts. A call without an id is not followed, and one that is told of twice has started once. */
+export function openTool(
+  state: StreamState,
+  call: { readonly id: unknown; readonly name: unknown; readonly args: unknown },
+  timeoutSeconds: number | null = null,
+): Step {
+  const id = nameOf(call.id);
+  if (id === null || state.tools.includes(id)) return saw(state);
+  const tools = [...state.tools, id].slice(-mostTools);
+  const name = nameOf(call.name) ?? "unknown";
+  const argsDigest = digestOfValue(call.args);
+  return saw({ ...state, tools }, { kind: "tool-started", id, name, argsDigest, timeoutSeconds });
 }
 
 /** `result` is whatever came back; `undefined` when it could not be read. */
-export function closeTool(state: StreamState, id: string, failed: boolean, result: unknown) {
+export function closeTool(state: StreamState, id: string, failed: boolean, result: unknown): Step {
   const tools = state.tools.filter((open) => open !== id);
   return saw({ ...state, tools }, { kind: "tool-ended", id, failed, ...identify(result, failed) });
 }
+
+/** The same where the call may be over already, or was never told of. */
+export function closeOpenTool(state: StreamState, value: unknown, failed: boolean, result: unknown): Step {
+  const id = nameOf(value);
+  return id === null || !state.tools.includes(id) ? saw(state) : closeTool(state, id, failed, result);
+}
+
+export const turnEnded = (outcome: "success" | "failure", reason: string): Extract<Sight, { kind: "turn-ended" }> => ({
+  kind: "turn-ended",
+  outcome,
+  reason,
+});
 
 function identify(result: unknown, failed: boolean) {
   if (result === undefined) return { resultDigest: "" };
@@ -90,18 +108,23 @@ function identify(result: unknown, failed: boolean) {
 }
 
 /** Told once for each conversation. */
-export function enterSession(state: StreamState, id: string | null, model: string | null, version: string | null) {
+export function enterSession(
+  state: StreamState,
+  id: string | null,
+  model: string | null,
+  version: string | null,
+): Step {
   if (id === null || id === state.session) return saw(state);
   return saw({ ...state, session: id }, { kind: "session", id, model, version });
 }
 
-/** Words of the agent that somebody else tells, or tells again: only how they end is of interest. */
+/** Notes only how a message ends that another eye tells. */
 export const endWith = (state: StreamState, text: string): StreamState => ({ ...state, ending: lastLineOf(text) });
 
-export const say = (state: StreamState, text: string): Reading<StreamState> =>
+export const say = (state: StreamState, text: string): Step =>
   saw({ ...state, ending: lastLineOf(text) }, { kind: "said", digest: digestOfValue(text), class: classOfText(text) });
 
-/** `null` when it is set as code. */
+/** `null` when the last line is code. */
 function lastLineOf(text: string): string | null {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const isCode = lines.filter(isFence).length % 2 === 1;
@@ -109,18 +132,18 @@ function lastLineOf(text: string): string | null {
   return last === undefined || isCode ? null : ownLine(cut(last, longestLine), "generic");
 }
 
-/** Within a turn either a tool runs or the model is at work, so the end of the last tool is the start of a request. */
-export const askUnlessToolRuns = (state: StreamState): Reading<StreamState> =>
+/** Within a turn either a tool runs or the model is at work, so the end of the last tool begins a request. */
+export const askUnlessToolRuns = (state: StreamState): Step =>
   state.tools.length > 0 ? saw(state) : saw(state, { kind: "model-asked" });
 
-/** The total never falls: a smaller number is one of a single turn, or a mistake. */
-export function raiseTokens(state: StreamState, total: number): Reading<StreamState> {
+/** The total never falls: a smaller number is that of a single turn, or a mistake. */
+export function raiseTokens(state: StreamState, total: number): Step {
   const tokens = Math.min(total, Number.MAX_SAFE_INTEGER);
   return tokens > state.tokens ? saw({ ...state, tokens }, { kind: "tokens", total: tokens }) : saw(state);
 }
 
-/** One response comes as several lines that repeat its usage, the later ones sometimes higher: only what is new is added. */
-export function countResponse(state: StreamState, id: string, tokens: number): Reading<StreamState> {
+/** A response comes as several lines that repeat its usage, later ones sometimes higher: only the growth is added. */
+export function countResponse(state: StreamState, id: string, tokens: number): Step {
   const before = state.counted.find((each) => each.id === id)?.tokens ?? 0;
   const others = state.counted.filter((each) => each.id !== id);
   const counted = [...others, { id, tokens: Math.max(before, tokens) }].slice(-mostCounted);

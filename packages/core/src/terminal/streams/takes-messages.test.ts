@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { messageLine, takesMessages } from "./takes-messages.ts";
+import { messageLine, takesMessages } from "./claude-messages.ts";
 
 const stream = ["-p", "--output-format", "stream-json", "--verbose"];
 

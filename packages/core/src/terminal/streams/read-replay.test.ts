@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { replayedText } from "./read-replay.ts";
+import { replayedText } from "./claude-messages.ts";
 
 const line = (changes: object) =>
   JSON.stringify({ type: "user", message: { role: "user", content: "go on" }, isReplay: true, ...changes });

@@ -1,7 +1,10 @@
-import { type AgentStatus, type Heartbeat, type MonoMs, minutes } from "@rouse/contract";
-import type { Activity, Facts, Mark, OutcomeStretch, TokenRate } from "../facts.ts";
+import { type AgentStatus, type Heartbeat, type MonoMs, minutes, type OpenWork } from "@rouse/contract";
+import { type Activity, type Facts, isToolOpen, type Mark, type OutcomeStretch, type TokenRate } from "../facts.ts";
+import type { HeartbeatSignal } from "../signal.ts";
 
-/** Errors and calls are counted over this stretch, in pieces, so that memory stays bounded however fast an agent beats. */
+/**
+ * Errors and calls are counted over this stretch, in pieces, so that memory stays bounded however fast an agent beats.
+ */
 export const outcomeWindow = minutes(10);
 const outcomePiece = minutes(1);
 
@@ -9,8 +12,8 @@ const outcomePiece = minutes(1);
 const readingsForUsual = 5;
 const smallestSpike = 5_000;
 
-/** What is already known about the beat whose facts are read. */
-export interface BeatContext {
+/** What is known about the beat before its facts are read. */
+interface BeatContext {
   readonly activity: Activity;
   /** Something about the work is new. */
   readonly isNews: boolean;
@@ -21,10 +24,7 @@ export interface BeatContext {
   readonly failuresAllowed: number;
 }
 
-/**
- * Takes in what a beat says of the work. A value counts as news when it differs from the last one: the beat itself, driven by a
- * timer, never does.
- */
+/** Reads what a beat says of the work. A value is news when it differs from the last one; the beat itself never is. */
 export function readFacts(before: Facts, beat: Heartbeat, context: BeatContext): Facts {
   const { activity, isNews, mark } = context;
   const change = findChanges(before, beat);
@@ -61,9 +61,7 @@ export function readFacts(before: Facts, beat: Heartbeat, context: BeatContext):
   };
 }
 
-const isToolOpen = (activity: Activity): boolean => activity.kind === "RUNNING" && activity.open?.kind === "tool";
-
-/** Tool calls and checkpoints are events by nature: even the first one reported says that standing still would mean something. */
+/** Tool calls and checkpoints are events, so even the first one shows that the agent reports progress. */
 const saysWhen = (beat: Heartbeat): boolean => isSaid(beat.lastToolCall) || isSaid(beat.lastCheckpoint);
 
 export const isSaid = <T>(value: T | null | undefined): value is T => value !== undefined && value !== null;
@@ -136,12 +134,12 @@ export function addOutcome(
   return [...kept, { from: at, calls, errors }];
 }
 
-/** Errors while waiting for a provider are the provider's; errors with something achieved beside them are ordinary work. */
+/** Errors while waiting are the provider's; errors beside something achieved are ordinary work. */
 const notFailing = { failingBeats: 0, sinceFailure: 0 };
 
 /**
- * A beat without an error, or with a call that went well, ends a row that was short. One that made the agent FAILING takes as many of them as it took
- * failures: a beat that came twice shows nothing, and neither does one call that was lucky.
+ * A beat without an error, or with a successful call, ends a short row of failures. A row that made the agent FAILING
+ * takes as many good beats as it had failures: one lucky call shows nothing.
  */
 function countFailing(before: Facts, calls: number, errors: number, { failuresAllowed }: BeatContext) {
   const { failingBeats } = before;
@@ -152,13 +150,13 @@ function countFailing(before: Facts, calls: number, errors: number, { failuresAl
     : notFailing;
 }
 
-/** A count of failures stands until the next count, or until the agent shows that it got on. */
+/** A reported count of failures stands until the next count, or until the agent gets on. */
 function readFailures(beat: Heartbeat, before: Facts, achieved: boolean): number | null {
   if (beat.healthMetrics === undefined && achieved) return null;
   return readMetric(beat, "consecutiveFailures", "consecutive_failures", before.reportedFailures);
 }
 
-/** A beat without metrics says nothing new; one with metrics but not this one says that it is not known any more. */
+/** A beat without metrics says nothing new; one that leaves this metric out says that it is no longer known. */
 function readMetric(beat: Heartbeat, name: string, snake: string, before: number | null): number | null {
   const metrics = beat.healthMetrics;
   if (metrics === undefined) return before;
@@ -167,8 +165,78 @@ function readMetric(beat: Heartbeat, name: string, snake: string, before: number
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
-/** A run that failed is made good by one that did not, not by one that has only begun. */
+/** A failed run is made good by a run that succeeds, not by one that has only begun. */
 function illStatus(status: AgentStatus | undefined, before: AgentStatus | null): AgentStatus | null {
   if (status === "FAILED" || (status === "STARTING" && before === "FAILED")) return "FAILED";
   return status === "DEGRADED" || status === "UNRESPONSIVE" || status === "QUARANTINED" ? status : null;
+}
+
+/**
+ * The activity that the agent states; `since` stays while it goes on. `moved`: the beat also shows new work, so a wait
+ * or tool that looks the same is another one.
+ */
+export function readActivity(before: Activity, signal: HeartbeatSignal, moved: boolean, now: MonoMs): Activity {
+  const { beat } = signal;
+  switch (statedKind(beat)) {
+    case "STARTING":
+      return before.kind === "STARTING" ? before : { kind: "STARTING", since: now };
+    case "IDLE":
+      return before.kind === "IDLE" ? before : { kind: "IDLE", since: now };
+    case "FINISHED":
+      return before.kind === "FINISHED" ? before : { kind: "FINISHED", since: now };
+    case "WAITING":
+      return readWait(moved ? null : before, signal, now);
+    case "RUNNING":
+      return readRunning(before, beat.open ?? null, moved, now);
+  }
+}
+
+/** Older agents report health as their status; they count as running. */
+function statedKind(beat: Heartbeat): Activity["kind"] {
+  switch (beat.status) {
+    case undefined:
+      return beat.waitingFor === undefined ? "RUNNING" : "WAITING";
+    case "STARTING":
+    case "RUNNING":
+    case "WAITING":
+    case "IDLE":
+    case "FINISHED":
+      return beat.status;
+    case "TERMINATED":
+      return "FINISHED";
+    // A failed run is over, and the next one may come.
+    case "FAILED":
+      return "IDLE";
+    case "DEGRADED":
+    case "UNRESPONSIVE":
+    case "QUARANTINED":
+      return "RUNNING";
+  }
+}
+
+function readWait(before: Activity | null, signal: HeartbeatSignal, now: MonoMs): Activity {
+  const kind = signal.beat.waitingFor ?? "schedule";
+  const same = before?.kind === "WAITING" && before.for === kind;
+  const until = signal.waitsFor === null ? (same ? before.until : null) : now + signal.waitsFor;
+  return { kind: "WAITING", since: same ? before.since : now, for: kind, until };
+}
+
+function readRunning(before: Activity, open: OpenWork | null, moved: boolean, now: MonoMs): Activity {
+  const since = before.kind === "RUNNING" ? before.since : now;
+  if (open === null)
+    return before.kind === "RUNNING" && before.open === null ? before : { kind: "RUNNING", since, open: null };
+  const same = !moved && before.kind === "RUNNING" && before.open !== null && isSameWork(before.open, open);
+  return { kind: "RUNNING", since, open: { ...open, since: same && before.open !== null ? before.open.since : now } };
+}
+
+const isSameWork = (a: OpenWork, b: OpenWork): boolean =>
+  a.kind === b.kind && a.name === b.name && a.timeoutSeconds === b.timeoutSeconds;
+
+/** Whether `after` is the same stretch of work or waiting as `before`. */
+export function goesOn(before: Activity, after: Activity): boolean {
+  if (before.kind === "WAITING" && after.kind === "WAITING") return before.since === after.since;
+  if (before.kind === "RUNNING" && after.kind === "RUNNING") {
+    return before.open !== null && after.open !== null && before.open.since === after.open.since;
+  }
+  return false;
 }

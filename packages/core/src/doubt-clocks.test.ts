@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ClockReading, doubtClocks, steadyElapsed } from "./doubt-clocks.ts";
+import { type ClockReading, doubtClocks, steadyElapsed } from "./doubt.ts";
 
 const noon: ClockReading = { mono: 5_000, boot: 90_000, wall: 1_700_000_000_000 };
 const later = (by: { mono?: number; boot?: number; wall?: number }): ClockReading => {

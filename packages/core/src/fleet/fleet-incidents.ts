@@ -28,7 +28,7 @@ import { type Presence, watchDeaths } from "./watch-deaths.ts";
 import { nodeScope, type Scope, scopesOf, wholeFleet } from "./watch-fleet.ts";
 
 /** How one agent stands after its turn. `needy`: its end needs a person, and nobody was asked about it alone. */
-export interface StandsSo {
+export interface FleetMember {
   readonly agentId: string;
   readonly node: string | null;
   readonly presence: Presence;
@@ -166,7 +166,7 @@ export function keepFleetIncidents(
     return incident.stage.kind === "held" || incident.grown ? askAnew(incident, now) : nothing;
   }
 
-  function note({ agentId, node, presence, needy }: StandsSo, now: MonoMs): FleetDoings {
+  function note({ agentId, node, presence, needy }: FleetMember, now: MonoMs): FleetDoings {
     const { died, many } = deaths.note(agentId, node, presence, now);
     const isDeath = died ? noteDeath(agentId, node, many, now) : nothing;
     if (incidents.size === 0) return isDeath;
@@ -358,7 +358,7 @@ export function keepFleetIncidents(
     holdEnded,
     note,
     /** Notes how an agent stood before anything is heard of it. */
-    introduce: ({ agentId, node, presence }: StandsSo, now: MonoMs): void => {
+    introduce: ({ agentId, node, presence }: FleetMember, now: MonoMs): void => {
       deaths.note(agentId, node, presence, now);
     },
     due,

@@ -2,19 +2,19 @@ import type { Policy } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
 import { isSettled } from "../incident.ts";
 import { type AgentRecord, isOver } from "../record.ts";
-import type { StandsSo } from "./fleet-incidents.ts";
+import type { FleetMember } from "./fleet-incidents.ts";
 import { presenceOf } from "./watch-deaths.ts";
 import type { Standing } from "./watch-fleet.ts";
 
-/** How one agent stands, for the incidents of the fleet. */
-export const standsSo = (record: AgentRecord): StandsSo => ({
+/** Whether an agent is there, for the incidents of the fleet. */
+export const describeMember = (record: AgentRecord): FleetMember => ({
   agentId: record.agentId,
   node: record.identity.node,
   presence: presenceOf(record),
   needy: record.ladder.handedOver !== null && !isSettled(record.ladder.handedOver),
 });
 
-/** How one agent stands in the fleet. */
+/** Whether an agent is heard, for whoever watches for mass silence. */
 export function describeStanding(record: AgentRecord, policy: Policy): Standing {
   const { interval, ttl } = beatRhythm(record.work.activity, policy);
   const quiet =

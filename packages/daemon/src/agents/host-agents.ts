@@ -12,6 +12,7 @@ import {
   type AgentRecord,
   agentMachine,
   type Context,
+  describeMember,
   describeStanding,
   type FleetDoings,
   type FleetIncidents,
@@ -21,7 +22,6 @@ import {
   type Reply,
   type Signal,
   type Standing,
-  standsSo,
 } from "@rouse/core";
 import { policySubject } from "../config/choose-policy.ts";
 import type { Config } from "../config/read-config.ts";
@@ -92,7 +92,7 @@ export function hostAgents(parts: AgentParts) {
     if ((signal.kind === "heartbeat" || signal.kind === "stepped") && record.life.heardAt === moment.now)
       fleet.hear(before.agentId, record.identity.node, moment.now);
     takeNews(fleet.note(standing(record), moment.now), moment);
-    const doings = incidents.note(standsSo(record), moment.now);
+    const doings = incidents.note(describeMember(record), moment.now);
     if (doings.events.length + doings.actions.length > 0) carry(doings, moment);
     if (isOfConsequence(stepped) || concernsTasks(before, record)) tellTasks(before, record);
     activities.noteTurn(before, record, moment.time);
@@ -170,7 +170,7 @@ export function hostAgents(parts: AgentParts) {
     /** Before any agent has had its first turn, the fleet knows who is in it. */
     introduce({ record }: Watched, now: MonoMs): void {
       fleet.note({ ...standing(record), quietSince: null }, now);
-      incidents.introduce(standsSo(record), now);
+      incidents.introduce(describeMember(record), now);
     },
     counters,
     lastSignalId,

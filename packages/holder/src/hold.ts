@@ -13,8 +13,7 @@ import { type Claim, claimWhenFree } from "./claim-name.ts";
 import { findCommand } from "./find-command.ts";
 import { type HolderLog, openHolderLog } from "./holder-log.ts";
 import { containAgent } from "./nudge/contain-agent.ts";
-import { giveNudges, sayOpening } from "./nudge/give-nudge.ts";
-import { waysToReach } from "./nudge/ways-to-reach.ts";
+import { giveNudges, sayOpening, waysToReach } from "./nudge/give-nudge.ts";
 import { openOutputRing } from "./output/output-ring.ts";
 import { awaitLeftovers } from "./processes/await-leftovers.ts";
 import { identityOf } from "./processes/read-processes.ts";
@@ -23,17 +22,14 @@ import { createTreeWatch, type TreeWatch } from "./processes/watch-tree.ts";
 import type { CodexScreen } from "./program/find-codex-turn.ts";
 import { watchProgram } from "./program/watch-program.ts";
 import { admitMonitors } from "./protocol/admit-monitors.ts";
-import { type HolderFiles, holderFiles } from "./protocol/holder-files.ts";
-import { makeSecret } from "./protocol/holder-secret.ts";
-import { inputOf } from "./protocol/input-of.ts";
-import { type HolderFile, type ProcessId, type Spec, type WatchSettings, wishesOf } from "./protocol/spec.ts";
+import { type HolderFiles, holderFiles, makeSecret } from "./protocol/holder-files.ts";
+import { type HolderFile, inputOf, type ProcessId, type Spec, type WatchSettings, wishesOf } from "./protocol/spec.ts";
 import { obeyOrders } from "./socket/obey-orders.ts";
 import { linger, listenAt, patienceOf, placeSocket, serve } from "./socket/serve-socket.ts";
 import { readAgain } from "./socket/show-output.ts";
 import { startAgent } from "./start-agent.ts";
 import type { Ended } from "./terminal/agent-process.ts";
-import type { Foreground } from "./terminal/foreground.ts";
-import { tendTerminal } from "./terminal/tend-terminal.ts";
+import { type Foreground, tendTerminal } from "./terminal/tend-terminal.ts";
 import { compilePatterns } from "./watch/compile-patterns.ts";
 import { keepReports } from "./watch/keep-reports.ts";
 import { openEyes } from "./watch/open-eyes.ts";
@@ -363,6 +359,6 @@ async function stopAgent(
 
 /** Loaded only here: most agents are somebody else's. */
 async function breakOff(screen: CodexScreen): Promise<SharedTurn | null> {
-  const { interruptCodex } = await import("./program/interrupt-codex.ts");
+  const { interruptCodex } = await import("./program/call-codex.ts");
   return interruptCodex(screen);
 }

@@ -3,8 +3,8 @@ import type { ExitStatus } from "@rouse/contract";
 import { hold } from "./hold.ts";
 import type { Size } from "./protocol/messages.ts";
 import type { Spec } from "./protocol/spec.ts";
-import type { Foreground, Handle } from "./terminal/foreground.ts";
 import { calmDown, enterRawMode, leaveFullScreen, pourInto } from "./terminal/own-terminal.ts";
+import type { Foreground, Handle } from "./terminal/tend-terminal.ts";
 
 const forwarded = ["SIGTERM", "SIGUSR1", "SIGUSR2", "SIGHUP", "SIGINT", "SIGQUIT"] as const;
 

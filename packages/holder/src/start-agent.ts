@@ -1,9 +1,8 @@
 import type { TreeTier } from "@rouse/contract";
 import { type AgentGroup, makeGroup } from "./processes/cgroup.ts";
 import { markVariable, readProcess, type TreeRoot } from "./processes/read-processes.ts";
-import { inputOf } from "./protocol/input-of.ts";
 import type { Size } from "./protocol/messages.ts";
-import type { ProcessId, Spec } from "./protocol/spec.ts";
+import { inputOf, type ProcessId, type Spec } from "./protocol/spec.ts";
 import type { AgentProcess, Ears, Start } from "./terminal/agent-process.ts";
 
 export interface StartedAgent {

@@ -1,15 +1,8 @@
 import type { AgentFamily, ContainOutcome, ContainRefusal } from "@rouse/contract";
 import { findWayToInterrupt, interruptLine } from "@rouse/core";
+import type { Containment } from "../program/listen-for-hooks.ts";
 import type { ContainOrder } from "../protocol/messages.ts";
 import type { Ways } from "./give-nudge.ts";
-
-/** What whoever answers an agent's hooks asks before each of its tools. */
-export interface Containment {
-  /** Why its tools are withheld now, in words for its model; `null`: they are not. */
-  withheld(): string | null;
-  /** Comes when they no longer are, or after so long. */
-  untilLetGo(withinMs: number): Promise<void>;
-}
 
 export interface ContainmentParts {
   readonly family: () => AgentFamily;

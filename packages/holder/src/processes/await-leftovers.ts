@@ -1,8 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { RunningProcess } from "@rouse/contract";
 import type { ProcessInfo } from "./read-processes.ts";
-import { apartFromOthers } from "./spare-others.ts";
-import { orphanedServers, withoutShared } from "./spare-shared.ts";
+import { apartFromOthers, orphanedServers, withoutShared } from "./spare-others.ts";
 import type { TreeWatch } from "./watch-tree.ts";
 
 /** Children of an agent that ends take a moment to notice. */

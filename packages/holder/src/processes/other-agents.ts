@@ -3,7 +3,7 @@ import { uptime } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { holderFiles, holdersFolder } from "../protocol/holder-files.ts";
 import type { ProcessId } from "../protocol/spec.ts";
-import { locateOwnGroup } from "./place-cgroup.ts";
+import { locateOwnGroup } from "./cgroup.ts";
 import {
   areSame,
   executableOf,

@@ -5,9 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import type { ProcessId } from "../protocol/spec.ts";
-import { type AgentGroup, makeGroup } from "./cgroup.ts";
+import { type AgentGroup, makeGroup, tierOfHost } from "./cgroup.ts";
 import { isAlive, isSupported, readProcess, type TreeRoot } from "./read-processes.ts";
-import { tierOfHost } from "./tier-of-host.ts";
 
 /** Real processes on a busy machine. */
 export const patient = { timeout: 60_000 };

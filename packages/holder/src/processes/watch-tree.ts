@@ -12,7 +12,7 @@ import {
   type TreeRoot,
 } from "./read-processes.ts";
 import { readsTerminal } from "./reads-terminal.ts";
-import { homesOfCodex } from "./spare-shared.ts";
+import { homesOfCodex } from "./spare-others.ts";
 
 /**
  * Remembers who was seen, so that a child which later loses its parent, its session and its environment is still known. Memory is bounded by

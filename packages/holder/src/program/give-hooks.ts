@@ -1,13 +1,12 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readdirSync } from "node:fs";
+import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { findProgram, optionsOfClaude } from "@rouse/core";
 import type { HolderLog } from "../holder-log.ts";
 import type { Spec } from "../protocol/spec.ts";
 import { readPlainText } from "../read-plain-file.ts";
 import { writeWhole } from "../write-whole.ts";
-import { forbidsPlugins } from "./forbids-plugins.ts";
-import { type Admit, type Hear, type HookEar, listenForHooks } from "./listen-for-hooks.ts";
-import { toolHookSeconds } from "./withhold-tools.ts";
+import { type Admit, type Hear, type HookEar, listenForHooks, toolHookSeconds } from "./listen-for-hooks.ts";
 
 /** What an agent is started with so that its hooks are heard, or why it has none. */
 export type GivenHooks =
@@ -141,5 +140,27 @@ function isOurPlugin(cwd: string, folder = ""): boolean {
     return (manifest as { name?: unknown } | null)?.name === pluginName;
   } catch {
     return false; // no plugin that could be ours
+  }
+}
+
+/** Where an organization's settings for Claude Code lie, which nobody else can change. */
+const managedFolders: readonly string[] = ["/etc/claude-code", "/Library/Application Support/ClaudeCode"];
+
+/** Where an organization has plugins for one run refused, Claude Code does not even start with one. */
+export function forbidsPlugins(env: Readonly<Record<string, string>>, folders = managedFolders): boolean {
+  const own = env["CLAUDE_CONFIG_DIR"] ?? join(env["HOME"] ?? homedir(), ".claude");
+  const files = folders.flatMap((folder) => [join(folder, "managed-settings.json"), ...addedIn(folder)]);
+  // Those that come from its server are kept with the user's own, in a wrapping that is nobody's promise.
+  return [...files, join(own, "remote-settings.json")].some((file) => forbids.test(readPlainText(file) ?? ""));
+}
+
+const forbids = /"disableSideloadFlags"\s*:\s*true/;
+
+function addedIn(folder: string): string[] {
+  const added = join(folder, "managed-settings.d");
+  try {
+    return readdirSync(added).map((name) => join(added, name));
+  } catch {
+    return []; // as almost everywhere
   }
 }

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { interruptCodex } from "./call-codex.ts";
 import {
   type CodexServer,
   type LoadedThread,
@@ -10,7 +11,6 @@ import {
   thread,
   turn,
 } from "./codex-server.test-support.ts";
-import { interruptCodex } from "./interrupt-codex.ts";
 
 let folder: string;
 let server: CodexServer | null;

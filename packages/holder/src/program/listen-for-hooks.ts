@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { isSecret } from "../protocol/holder-secret.ts";
+import { isSecret } from "../protocol/holder-files.ts";
 import type { Connection } from "./recognise-caller.ts";
 
 /** What is answered to a hook, and what happens once that is written. */
@@ -111,3 +111,39 @@ export function parseHook(body: string): Hook {
     return { event: "", isMain: false, transcript: null, clears: null };
   }
 }
+
+/** Whether the tools of an agent are withheld from it. */
+export interface Containment {
+  /** The reason, in words for the agent's model; `null`: its tools are not withheld. */
+  withheld(): string | null;
+  /** Resolves when the tools are no longer withheld, and after `withinMs` in any case. */
+  untilLetGo(withinMs: number): Promise<void>;
+}
+
+/** What Claude Code is told to wait for an answer before it uses a tool: somewhat longer than any answer takes. */
+export const toolHookSeconds = 30;
+export const heldMs = 25_000;
+
+/**
+ * The answer to a hook of a program that asks before it uses a tool; `null`: nothing is withheld. Where somebody sits at its terminal they are asked. Elsewhere nobody
+ * could answer, and one that is told no asks its model again at once and burns on as before: so the call is held, goes its way when the agent is let go
+ * meanwhile, and is told no only when its program would not wait any longer.
+ */
+export function withholdTool(
+  event: string,
+  containment: Containment,
+  inTerminal: boolean,
+  waits = heldMs,
+): HookAnswer | Promise<HookAnswer> | null {
+  const reason = event === "PreToolUse" ? containment.withheld() : null;
+  if (reason === null) return null;
+  if (inTerminal) return decide("ask", reason);
+  return containment.untilLetGo(waits).then(() => {
+    const still = containment.withheld();
+    return still === null ? { body: {} } : decide("deny", still);
+  });
+}
+
+const decide = (permissionDecision: "ask" | "deny", permissionDecisionReason: string): HookAnswer => ({
+  body: { hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision, permissionDecisionReason } },
+});

@@ -2,8 +2,8 @@ import type { NudgeDelivery, NudgeRefusal } from "@rouse/contract";
 import { followSteered, type SteeredWords } from "@rouse/core";
 import type { HolderLog } from "../holder-log.ts";
 import type { Nudge } from "../nudge/type-nudge.ts";
+import type { Steered } from "./call-codex.ts";
 import type { CodexTurn } from "./find-codex-turn.ts";
-import type { Steered } from "./steer-codex.ts";
 
 /** Puts words into a turn of Codex by the server that runs it. No key is pressed: a person's half-typed line stays as it is. */
 export interface SteerNudges {
@@ -49,7 +49,7 @@ export function nudgeBySteer(openTurn: () => CodexTurn | null, catchUp: () => vo
 
   /** Loaded only here: most agents are somebody else's, and most holders never say a word. */
   async function steer(turn: CodexTurn, nudge: Nudge): Promise<Steered> {
-    const loaded = await import("./steer-codex.ts").catch((error: unknown) => String(error));
+    const loaded = await import("./call-codex.ts").catch((error: unknown) => String(error));
     if (typeof loaded === "string") return { kind: "unreachable", because: loaded };
     return loaded.steerCodex(turn, nudge, () => begin(nudge, turn));
   }

@@ -3,8 +3,8 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { steerCodex } from "./call-codex.ts";
 import { type CodexServer, type Manners, startCodexServer, thread, turn } from "./codex-server.test-support.ts";
-import { steerCodex } from "./steer-codex.ts";
 
 let folder: string;
 let server: CodexServer | null;

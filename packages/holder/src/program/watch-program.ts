@@ -15,22 +15,20 @@ import {
   type TypedWords,
 } from "@rouse/core";
 import type { HolderLog } from "../holder-log.ts";
-import type { Containment } from "../nudge/contain-agent.ts";
+
 import { areSame } from "../processes/read-processes.ts";
 import type { TreeWatch } from "../processes/watch-tree.ts";
-import { inputOf } from "../protocol/input-of.ts";
-import type { Spec } from "../protocol/spec.ts";
+import { inputOf, type Spec } from "../protocol/spec.ts";
 import { createAlarm, readClock } from "../watch/clock.ts";
 import { type CodexScreen, type CodexTurn, findCodexScreen, findCodexTurn } from "./find-codex-turn.ts";
 import { findRunning, isInFront, processesOf, type Running } from "./find-running.ts";
 import { findCleared, findOtherFiles, findSessionFile, hasNeighbour, lastWritten } from "./find-session-file.ts";
 import { emptyHooks, openHooks } from "./give-hooks.ts";
-import { type HookAnswer, parseHook } from "./listen-for-hooks.ts";
+import { type Containment, type HookAnswer, parseHook, withholdTool } from "./listen-for-hooks.ts";
 import { type HookNudges, nudgeByHook } from "./nudge-by-hook.ts";
 import { nudgeBySteer, type SteerNudges } from "./nudge-by-steer.ts";
 import { type Connection, recogniseCaller } from "./recognise-caller.ts";
 import { type FileTail, tailFile } from "./tail-file.ts";
-import { withholdTool } from "./withhold-tools.ts";
 
 /** Whoever joins what the eyes of a program see. */
 export interface ProgramNews {

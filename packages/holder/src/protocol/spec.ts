@@ -1,4 +1,13 @@
-import type { AgentFamily, ExitStatus, HolderInfo, RestartRule, TreeTier, UserPattern } from "@rouse/contract";
+import type {
+  AgentFamily,
+  AgentInput,
+  ExitStatus,
+  HolderInfo,
+  RestartRule,
+  TreeTier,
+  UserPattern,
+} from "@rouse/contract";
+import { takesMessages } from "@rouse/core";
 
 // What lies in an agent's folder as JSON. Types only: whoever reads a file that somebody may have edited has schemas for them (read-holder-files.ts).
 
@@ -87,3 +96,24 @@ export const wishesOf = (spec: Spec): Pick<HolderInfo, "idleKillMs" | "restart" 
 /** Whoever is told in its prompt to write the marker when it is done will write it when it is done. */
 const announcesMarker = ({ command, watch: { completionMarker } }: Spec): boolean =>
   completionMarker.trim() !== "" && command.some((word) => word.includes(completionMarker.trim()));
+
+/**
+ * How words can reach the agent. One whose stream is read has no screen that would show where to type, and what a program that is not known would do with
+ * a line and Enter nobody can tell.
+ */
+export function inputOf(
+  { command, io, structured, family }: Spec,
+  now: InputNow = { family, hooks: false, steer: false },
+): AgentInput {
+  if (structured && takesMessages(command)) return "stdin";
+  if (now.hooks) return "hook";
+  if (io !== "terminal" || structured || now.family === "generic") return "none";
+  return now.steer ? "steer" : "terminal";
+}
+
+/** What runs, whether its hooks will ask for words before it rests, and whether words can be put into its turn. */
+interface InputNow {
+  readonly family: AgentFamily;
+  readonly hooks: boolean;
+  readonly steer: boolean;
+}

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Client, storeOfTests, until, type World } from "../holding.test-support.ts";
 import { isSame } from "../processes/read-processes.ts";
-import { readSecret } from "../protocol/holder-secret.ts";
+import { readSecret } from "../protocol/holder-files.ts";
 import { worldOfEach } from "../world-of-each.test-support.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });

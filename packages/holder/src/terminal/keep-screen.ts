@@ -2,8 +2,7 @@ import type { Screen, TypingScreen } from "@rouse/core";
 import * as serialize from "@xterm/addon-serialize";
 import * as headless from "@xterm/headless";
 import { boundTerminal } from "./bound-terminal.ts";
-import { drawInTime } from "./draw-in-time.ts";
-import { createSlices } from "./feed-in-slices.ts";
+import { createSlices, drawInTime } from "./draw-in-time.ts";
 
 type Terminal = headless.Terminal;
 type IBuffer = headless.IBuffer;

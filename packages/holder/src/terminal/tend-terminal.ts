@@ -1,11 +1,9 @@
 import type { ExitStatus } from "@rouse/contract";
+import { readAllProcesses, readProcess } from "../processes/read-processes.ts";
 import type { Size } from "../protocol/messages.ts";
 import type { Spec } from "../protocol/spec.ts";
-import type { AgentProcess, Ended } from "./agent-process.ts";
-import type { Foreground, Handle } from "./foreground.ts";
-import { endsPrograms, judgeExit } from "./judge-exit.ts";
+import type { AgentProcess, Ended, Stream } from "./agent-process.ts";
 import type { KeptScreen } from "./keep-screen.ts";
-import { wakeSuspended } from "./wake-suspended.ts";
 
 /** An agent's terminal and everybody who sits in front of it. Between pipes there is neither screen nor anybody. */
 export interface TendedTerminal {
@@ -125,4 +123,102 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
       await near?.end({ killed: signal !== null, fullScreen, lastWord });
     },
   };
+}
+
+/** What somebody at the terminal an agent was started from can do to it. */
+export interface Handle {
+  type(bytes: Buffer): void;
+  resize(size: Size): void;
+  /** One that was sent to us and is meant for the agent. */
+  signal(name: NodeJS.Signals): void;
+  /** Somebody pressed a key that interrupts, and the terminal has told the agent itself. */
+  interrupted(): void;
+  /** We were told to end, and the agent ends with us. */
+  terminate(): void;
+  /** The terminal is gone, or whoever read the output. `sent`: only the signal came, and the terminal is still there. */
+  hangUp(sent: boolean): void;
+  pause(): void;
+  resume(): void;
+}
+
+/** Where `rouse run` was typed. */
+export interface Foreground {
+  /** `null` when it is no terminal. */
+  size(): Size | null;
+  begin(handle: Handle): void;
+  show(stream: Stream, bytes: Buffer): void;
+  /** Shows what is still waiting and leaves the terminal as it was found. */
+  end(how: { readonly killed: boolean; readonly fullScreen: boolean; readonly lastWord: string | null }): Promise<void>;
+}
+
+/** What was done to an agent from outside, as far as we know. Times are in ms of one clock; `null`: never. */
+export interface Meddling {
+  /** An order to stop it was being carried out. */
+  readonly ordered: boolean;
+  /** When a person last typed something that ends programs. */
+  readonly typedAt: number | null;
+  /** When the terminal it was started from went away, or whoever read from it. */
+  readonly hungUpAt: number | null;
+  /** Only the signal of that came, and the terminal is still there: then it was nobody who closed it. */
+  readonly hangUpSent: boolean;
+  /** `rouse run` was told to end by a signal. Nobody types one: a script, a time limit, another program may have sent it. */
+  readonly terminated: boolean;
+}
+
+const latelyMs = 5000;
+/** Programs take this long to tidy up when their terminal is gone. */
+const tidyingMs = 30_000;
+/** Ctrl-C, Ctrl-D, Ctrl-\ */
+const endings = [0x03, 0x04, 0x1c];
+
+export const endsPrograms = (typed: Buffer): boolean => endings.some((key) => typed.includes(key));
+
+export function judgeExit({ code, signal }: Ended, meddling: Meddling, now: number): ExitStatus {
+  const { ordered, typedAt, hungUpAt, hangUpSent, terminated } = meddling;
+  const interrupted = signal === "SIGINT" || signal === "SIGQUIT" || code === 130 || code === 131;
+  // Some take an interrupt for a proper end (Claude Code's `-p` does). One that failed a moment after a key may have done so for any reason.
+  const typed = (interrupted || code === 0) && typedAt !== null && now - typedAt <= latelyMs;
+  const leftAlone = hungUpAt !== null && (signal === "SIGHUP" || code === 129 || now - hungUpAt <= tidyingMs);
+  if (ordered) return { code, signal, cause: "stopped" };
+  if (typed || (leftAlone && !hangUpSent)) return { code, signal, cause: "person" };
+  return { code, signal, cause: leftAlone || terminated || signal !== null ? "killed" : "by-itself" };
+}
+
+/** Ctrl-Z, and as terminals send it that tell more about each key. */
+const suspends = [Buffer.from([0x1a]), Buffer.from("\x1b[122;5u")];
+
+/** A moment for the program to leave its screen and stop; on a busy machine it takes a longer one. Whoever goes on already does not notice the second. */
+const wakeAfterMs = [300, 2000];
+
+/**
+ * Nobody can bring a program back that was suspended under Rouse: it leads the session of its terminal, there is no shell beside it. The kernel ignores that it
+ * stops itself, and it waits for ever for somebody to say `fg`. So it is told at once that it goes on, and draws its screen again. `pid`: the agent's.
+ */
+export function wakeSuspended(pid: number, typed: Buffer): void {
+  if (!suspends.some((key) => typed.includes(key))) return;
+  for (const delay of wakeAfterMs) setTimeout(wake, delay, pid).unref();
+}
+
+function wake(pid: number): void {
+  const group = groupToWake(pid);
+  if (group === null) return;
+  try {
+    process.kill(-group, "SIGCONT");
+  } catch {
+    // Gone meanwhile, or not ours to signal.
+  }
+}
+
+/**
+ * The group of processes in the foreground of an agent's terminal, if nobody there could bring it back: of a shell's jobs, the shell takes care. `null` when
+ * the agent has no terminal of its own.
+ */
+export function groupToWake(pid: number): number | null {
+  const agent = readProcess(pid);
+  if (agent === null || agent.session !== pid || agent.foreground <= 1) return null;
+  const inside = readAllProcesses().filter(({ session }) => session === pid);
+  const members = inside.filter(({ pgid }) => pgid === agent.foreground);
+  const groups = new Map(inside.map((each) => [each.pid, each.pgid]));
+  const hasShell = members.some(({ ppid, pgid }) => groups.has(ppid) && groups.get(ppid) !== pgid);
+  return members.length === 0 || hasShell ? null : agent.foreground;
 }

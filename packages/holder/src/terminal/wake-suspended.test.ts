@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { until, type World } from "../holding.test-support.ts";
 import { readProcess } from "../processes/read-processes.ts";
 import { worldOfEach } from "../world-of-each.test-support.ts";
-import { groupToWake } from "./wake-suspended.ts";
+import { groupToWake } from "./tend-terminal.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 

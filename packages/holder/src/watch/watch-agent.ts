@@ -23,7 +23,7 @@ import {
 import type { ProgramWatch } from "../program/watch-program.ts";
 import type { Spec } from "../protocol/spec.ts";
 import type { Stream } from "../terminal/agent-process.ts";
-import { createSlices } from "../terminal/feed-in-slices.ts";
+import { createSlices } from "../terminal/draw-in-time.ts";
 import type { KeptScreen } from "../terminal/keep-screen.ts";
 import { createAlarm, readClock } from "./clock.ts";
 import { confirmLimits, wouldTellLimits } from "./confirm-limits.ts";

@@ -1,6 +1,6 @@
 import { type Dir, lstatSync, opendirSync, readFileSync, realpathSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
-import { unescapeSpaces } from "../processes/place-cgroup.ts";
+import { unescapeSpaces } from "../processes/cgroup.ts";
 
 export interface FolderWatch {
   /** How often something was seen to change so far; `null` when it cannot be looked at, or has not been yet. */

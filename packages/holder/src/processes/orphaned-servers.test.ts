@@ -16,7 +16,8 @@ import { createTreeWatch, type TreeWatch } from "./watch-tree.ts";
 
 warnOfWhatIsLeftOut("a server of Codex whose agent is over");
 
-// A Codex of another test that is just being started has no home yet: it may be a user of this server, which is then rightly spared.
+// A Codex of another test that is just being started has no home yet: it may be a user of this server, which is then
+// rightly spared.
 const besideOthers = { ...patient, retry: 3 };
 
 describe.skipIf(!onLinux)("stopping the last agent that uses a server of Codex", besideOthers, () => {

@@ -19,7 +19,10 @@ export function warnOfWhatIsLeftOut(what: string): void {
   else if (!cgroupsHere) console.warn(`NOT RUN: ${what} in control groups: ${tierOfHost().why}`);
 }
 
-/** A folder for scripts. Its name is in the command line of everything started from it, which is how a test finds leftovers by itself. */
+/**
+ * A folder for scripts. Its name is in the command line of everything started from it, which is how a test finds
+ * leftovers by itself.
+ */
 export interface Nursery {
   readonly folder: string;
   readonly token: string;
@@ -36,7 +39,9 @@ export interface Nursery {
   clear(): void;
 }
 
-/** What each test of a `describe` has for itself, made before it and ended after it; what was made last is ended first. */
+/**
+ * What each test of a `describe` has for itself, made before it and ended after it; what was made last is ended first.
+ */
 export function ofEach<T extends object>(make: () => T, end: (made: T) => void): T {
   let made: T | null = null;
   beforeEach(() => {

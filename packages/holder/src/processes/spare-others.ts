@@ -4,18 +4,20 @@ import type { SparedProcess } from "@rouse/contract";
 import type { Kin, OthersProcess } from "./find-tree.ts";
 import { createOwnerTest } from "./other-agents.ts";
 import {
+  argumentsOf,
+  environmentOf,
   executableOf,
   hasMark,
   isAlive,
-  markOf,
+  keyOf,
+  markVariable,
   type ProcessInfo,
   readAllProcesses,
-  readIfThere,
   type TreeRoot,
 } from "./read-processes.ts";
 
-/** Of a tree, who may be ended with its agent, and what is left alone with the reason. */
-export interface Apart {
+interface Apart {
+  /** The processes that may be ended with their agent. */
   readonly own: ProcessInfo[];
   readonly spared: readonly SparedProcess[];
 }
@@ -25,8 +27,9 @@ type ByPid = ReadonlyMap<number, ProcessInfo>;
 const mostListed = 20;
 
 /**
- * Another agent would end with the process it runs in: whoever it descends from is spared, other than the agent itself. A server that left the agent's
- * session (tmux, screen) is spared with everything in it: what people have open there cannot be told from what the agent has.
+ * Spares the processes that another agent descends from, other than this agent itself: the other agent would end with
+ * them. A server that left the agent's session (tmux, screen) is spared with everything in it: what people have open
+ * there cannot be told from what the agent has.
  */
 export function apartFromOthers(root: TreeRoot, { members, others }: Kin): Apart {
   if (others.length === 0) return { own: members, spared: [] };
@@ -38,7 +41,7 @@ export function apartFromOthers(root: TreeRoot, { members, others }: Kin): Apart
   return { own: members.filter(({ pid }) => !isSpared(pid)), spared: describe(byPid, hosts, others) };
 }
 
-/** For those who are not found as members of the tree. */
+/** The same for processes that were not found as members of the tree. */
 export function withoutOthers(root: TreeRoot, found: readonly ProcessInfo[]): ProcessInfo[] {
   const ownerOf = createOwnerTest(root);
   const owned = found.map((info) => ({ info, agent: ownerOf(info) }));
@@ -59,14 +62,14 @@ function hostsOf({ agent }: TreeRoot, byPid: ByPid, others: readonly OthersProce
   return hosts;
 }
 
-/** Itself and its ancestors, as far as they are members. */
+/** A process and its ancestors, as far as they are members. */
 function lineOf(pid: number, byPid: ByPid): number[] {
   const line = new Set<number>();
   for (let at = byPid.get(pid); at !== undefined && !line.has(at.pid); at = byPid.get(at.ppid)) line.add(at.pid);
   return [...line];
 }
 
-/** The topmost of each: what is inside is left alone with it. */
+/** Names the topmost process of each spared part: what is inside is left alone with it. */
 function describe(byPid: ByPid, hosts: ReadonlyMap<number, Set<string>>, others: readonly OthersProcess[]) {
   const inside = new Set([...hosts.keys(), ...others.map(({ pid }) => pid)]);
   const top = [...hosts].filter(([pid]) => !hosts.has(byPid.get(pid)?.ppid ?? 0));
@@ -85,10 +88,11 @@ const say = (pid: number, name: string, agents: string[], because: SparedProcess
 });
 
 /**
- * Whom of an agent's tree a stop may end, and who is left over of it. Codex's full screen runs its agent in one server for each CODEX_HOME: the
- * first Codex starts it, the later ones use it. The server carries the mark of the first, and so do the tools that it runs for all of them. While
- * a Codex that is not of this tree uses it, it is spared with everybody who may come from it. `proven`: who was seen to come from the agent itself,
- * kept by whoever looks again when their parents are gone.
+ * The members that are not part of a Codex server that others use. Codex's full screen has its turns in one server for
+ * each CODEX_HOME: the first Codex starts the server, later ones use it. The server carries the mark of the first, and
+ * so do the tools that it runs for all of them. While a Codex outside this tree uses the server, it is spared with
+ * every process that may come from it. `proven`: processes that were seen to come from the agent itself; a caller that
+ * looks several times keeps the set, because later their parents may be gone.
  */
 export function withoutShared(root: TreeRoot, members: ProcessInfo[], proven = new Set<string>()): ProcessInfo[] {
   const servers = members.filter((member) => member.pid !== root.agent.pid && isSharedServer(member));
@@ -103,8 +107,9 @@ export function withoutShared(root: TreeRoot, members: ProcessInfo[], proven = n
 }
 
 /**
- * Servers that only this tree uses although another agent of Rouse started them, whose life is over, with all that descends from them: whoever is the
- * last to use one sees to it. One that has lost its parent may have been left on purpose, and stays.
+ * Codex servers, with all their descendants, that another agent of Rouse started and that only this tree still uses:
+ * the last user ends a server with itself, once the life of the agent that started it is over. A descendant that has
+ * lost its parent may have been left running on purpose, and stays.
  */
 export function orphanedServers(root: TreeRoot, members: readonly ProcessInfo[]): ProcessInfo[] {
   const homes = root.codexHomes ?? [];
@@ -128,28 +133,29 @@ export function orphanedServers(root: TreeRoot, members: readonly ProcessInfo[])
   return withoutOthers(root, [...found]);
 }
 
-/** Of the agent that it carries the mark of, nobody is left who was there before it. One without a mark is nobody's here. */
+/** Whether the agent whose mark the server carries has ended: no process with that mark is older than the server. */
 function isWithoutStarter(pid: number, servers: readonly ProcessInfo[], all: readonly ProcessInfo[]): boolean {
-  const mark = markOf(pid);
-  if (mark === null) return false;
+  const mark = environmentOf(pid).get(markVariable);
+  if (mark === undefined) return false;
   const own = new Set(servers.map((server) => server.pid));
   const first = servers.reduce((a, b) => (isOlder(b, a) ? b : a));
   return !all.some((info) => isOlder(info, first) && !own.has(info.pid) && hasMark(info.pid, mark));
 }
 
-/** What a server starts at once has the same hundredth of a second, and a later number. */
+/** A process that a server starts at once has the same start tick, and a higher number. */
 const isOlder = (a: ProcessInfo, b: ProcessInfo): boolean =>
   a.startTicks < b.startTicks || (a.startTicks === b.startTicks && a.pid < b.pid);
 
-/** Where the Codex among them keep their things. */
+/** The CODEX_HOME of each Codex among the members. */
 export const homesOfCodex = (members: readonly ProcessInfo[]): string[] =>
   members
     .filter(({ pid, name }) => name === "codex" && runsCodex(pid) && argumentsOf(pid)[1] !== "app-server")
     .flatMap(({ pid }) => homeOf(pid) ?? []);
 
 /**
- * Neither a server nor somebody it may have started. A process that lost its parent may be a tool of another agent: it is ended only if it was
- * there before the server, or is in the agent's own session, which nobody can enter from the server's.
+ * Whether a member is neither a shared server nor may have been started by one. A process that lost its parent may be a
+ * tool of another agent: it counts as this agent's only if it is older than the server, or is in the agent's own
+ * session, which no process can enter from the server's.
  */
 function comesFromElsewhere(root: TreeRoot, members: readonly ProcessInfo[], shared: readonly ProcessInfo[]) {
   const byPid = new Map(members.map((member) => [member.pid, member]));
@@ -170,12 +176,15 @@ function comesFromElsewhere(root: TreeRoot, members: readonly ProcessInfo[], sha
   };
 }
 
-/** Started by a full screen of Codex, and not by somebody who wants it to run. */
+/** Started by Codex itself, and not by a person who wants it to run. */
 const isManaged = (info: ProcessInfo): boolean =>
   isSharedServer(info) &&
   (argumentsOf(info.pid).includes("--managed-daemon") || argumentsOf(info.pid).includes("pid-update-loop"));
 
-/** The server, or the one beside it that keeps it up to date. Both lead a session; one that an agent runs as its own program does not. */
+/**
+ * The server, or the process beside it that keeps it up to date. Both lead a session; a server that an agent runs as
+ * its own program does not.
+ */
 function isSharedServer({ pid, session }: ProcessInfo): boolean {
   if (session !== pid || !runsCodex(pid)) return false;
   const [, first, ...rest] = argumentsOf(pid);
@@ -189,7 +198,7 @@ function isSharedServer({ pid, session }: ProcessInfo): boolean {
   );
 }
 
-/** Where every Codex that is not of this tree keeps its things. */
+/** The CODEX_HOME of every Codex outside this tree. */
 function homesOfOthers(root: TreeRoot, members: readonly ProcessInfo[]): (string | null)[] {
   const ours = new Set(members.map(({ pid }) => pid));
   return readAllProcesses()
@@ -198,17 +207,13 @@ function homesOfOthers(root: TreeRoot, members: readonly ProcessInfo[]): (string
     .map(({ pid }) => homeOf(pid));
 }
 
-const keyOf = ({ pid, startTicks }: ProcessInfo): string => `${pid}:${startTicks}`;
-
-/** One that could not be read may be the same. */
+/** A home that could not be read may be the same. */
 const isSameHome = (a: string | null, b: string | null): boolean => a === null || b === null || a === b;
 
 function homeOf(pid: number): string | null {
-  const environment = readIfThere(`/proc/${pid}/environ`)?.split("\0") ?? [];
-  const given = (name: string): string =>
-    environment.find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1) ?? "";
-  const home = given("HOME");
-  const folder = given("CODEX_HOME") || (home === "" ? "" : join(home, ".codex"));
+  const environment = environmentOf(pid);
+  const home = environment.get("HOME") ?? "";
+  const folder = environment.get("CODEX_HOME") || (home === "" ? "" : join(home, ".codex"));
   if (folder === "") return null;
   try {
     return realpathSync(folder);
@@ -216,7 +221,5 @@ function homeOf(pid: number): string | null {
     return folder;
   }
 }
-
-const argumentsOf = (pid: number): string[] => readIfThere(`/proc/${pid}/cmdline`)?.split("\0").slice(0, -1) ?? [];
 
 const runsCodex = (pid: number): boolean => executableOf(pid) === "codex";

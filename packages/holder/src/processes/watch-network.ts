@@ -9,15 +9,17 @@ import type { ProcessFacts } from "@rouse/contract";
 export type NetworkFacts = NonNullable<ProcessFacts["network"]>;
 
 export interface NetworkWatch {
-  /** `null`: a process of the tree is hidden from us, or has too much open. */
+  /** `null`: a process of the tree is hidden from us, or has too many files open. */
   look(pids: readonly number[]): Promise<NetworkFacts | null>;
 }
 
 /**
- * Connections of a tree and what went through them, a total that only grows. `monitor`: the address of Rouse itself; what an agent tells us is not its work.
+ * Counts the connections of a tree and the bytes that went through them, a total that only grows. `monitor`: the
+ * address of Rouse itself; what an agent tells Rouse is not its work.
  *
- * Where the kernel's counters cannot be read (no `ss`, UDP, a network of its own) a connection whose traces in the tables have changed counts as one byte: enough to see
- * that it moves, never more than there was. What opens and closes between two looks is not seen.
+ * Where the kernel's counters cannot be read (no `ss`, UDP, a network namespace of its own) a connection whose traces
+ * in the tables have changed counts as one byte: enough to see that it moves, never more than there was. A connection
+ * that opens and closes between two looks is not seen.
  */
 export function createNetworkWatch(monitor: string | null, countBytes: CountBytes = createByteCount()): NetworkWatch {
   const isMonitor = createMonitorTest(monitor);
@@ -41,7 +43,7 @@ export function createNetworkWatch(monitor: string | null, countBytes: CountByte
   };
 }
 
-/** `bytes`: as the kernel counts them, or as many as we have seen signs of. */
+/** `bytes`: as the kernel counts them, or as often as traces were seen to change. */
 interface Seen {
   readonly bytes: number;
   readonly traces: string;
@@ -62,7 +64,7 @@ async function leaveOut(entries: readonly SocketEntry[], isMonitor: MonitorTest)
   return kept;
 }
 
-/** A name is looked up when a connection to its port is first seen, and again for as long as that fails. */
+/** The host name is looked up when a connection to its port is first seen, and again for as long as that fails. */
 function createMonitorTest(monitor: string | null): MonitorTest {
   const url = monitor !== null && URL.canParse(monitor) ? new URL(monitor) : null;
   if (url === null) return async () => false;
@@ -88,16 +90,18 @@ export interface SocketEntry {
   readonly inode: string;
   readonly localPort: number;
   readonly remote: { readonly address: string; readonly family: "ipv4" | "ipv6"; readonly port: number };
-  /** Everything the table shows that only traffic changes: state, what waits in its queues, how eagerly it acknowledges. */
+  /**
+   * Everything the table shows that only traffic changes: state, what waits in its queues, how eagerly it acknowledges.
+   */
   readonly traces: string;
 }
 
-/** More open files than this are not read one by one while a terminal waits. */
+/** More open files than this are not read one by one, because the terminal waits meanwhile. */
 const mostDescriptors = 4000;
 const listening = "0A";
 
-/** Inodes of all sockets the processes have open; `null` when one of them cannot be looked at. */
-export function socketsOf(pids: readonly number[]): ReadonlySet<string> | null {
+/** Inodes of all sockets the processes have open; `null` when a process cannot be looked at. */
+function socketsOf(pids: readonly number[]): ReadonlySet<string> | null {
   const inodes = new Set<string>();
   let looked = 0;
   for (const pid of pids) {
@@ -113,8 +117,11 @@ export function socketsOf(pids: readonly number[]): ReadonlySet<string> | null {
   return inodes;
 }
 
-/** Connections among the tables of each network that one of the processes is in. Asked of a thread: long tables take long. */
-export async function connectionsOf(pids: readonly number[], inodes: ReadonlySet<string>): Promise<SocketEntry[]> {
+/**
+ * The connections of the processes, from the tables of each network namespace they are in. Read in a thread: long
+ * tables take long.
+ */
+async function connectionsOf(pids: readonly number[], inodes: ReadonlySet<string>): Promise<SocketEntry[]> {
   const networks = new Map(pids.map((pid) => [read(() => readlinkSync(`/proc/${pid}/ns/net`), null), pid]));
   const files = [...networks.values()].flatMap((pid) =>
     ["tcp", "tcp6", "udp", "udp6"].map((table) => `/proc/${pid}/net/${table}`),
@@ -140,7 +147,7 @@ export function parseTable(table: string, wanted: ReadonlySet<string>): SocketEn
 
 const portOf = (end: string): number => Number.parseInt(end.slice(end.indexOf(":") + 1), 16);
 
-/** Words of four bytes, each in the order of this machine. */
+/** An address is printed as words of four bytes, each in the byte order of this machine. */
 function addressOf(end: string): { address: string; family: "ipv4" | "ipv6" } {
   const bytes = Buffer.from(end.slice(0, end.indexOf(":")), "hex");
   if (endianness() === "LE") bytes.swap32();
@@ -148,7 +155,7 @@ function addressOf(end: string): { address: string; family: "ipv4" | "ipv6" } {
   return { address: (bytes.toString("hex").match(/.{4}/g) ?? []).join(":"), family: "ipv6" };
 }
 
-/** `gone` when it ended while we looked, `null` when it is hidden from us. */
+/** `gone` when the process ended while we looked, `null` when it is hidden from us. */
 function read<T>(look: () => T, gone: T): T | null {
   try {
     return look();
@@ -160,19 +167,19 @@ function read<T>(look: () => T, gone: T): T | null {
   }
 }
 
-/** Only these: what a search path finds may be the agent's own. */
+/** Not found by PATH: that may lead to a program of the agent. */
 const places = ["/usr/bin/ss", "/bin/ss", "/usr/sbin/ss", "/sbin/ss", "/run/current-system/sw/bin/ss"];
 const patienceMs = 2000;
 const mostOutput = 8 * 1024 * 1024;
-/** With more, all connections of the machine are fewer words than their list. */
+/** With more ports, listing all connections of the machine is cheaper than naming the ports. */
 const mostPorts = 64;
 
-/** Bytes by inode; a connection that is not in there has no counter. `null`: not to be learnt on this machine. */
+/** Bytes by inode; a connection that is missing has no counter. `null`: this machine cannot tell. */
 export type CountBytes = (ports: ReadonlySet<number>) => Promise<ReadonlyMap<string, number> | null>;
 
 /**
- * The kernel gives the bytes of a connection to those who ask over netlink, which Node cannot. `ss` (iproute2) can: about 4 ms of one core each time. One that fails is
- * not asked again; one that takes too long throws.
+ * The kernel tells the bytes of a connection over netlink, which Node does not speak. `ss` (iproute2) does: about 4 ms
+ * of one core each time. An `ss` that fails is not called again; one that takes too long throws.
  */
 export function createByteCount(candidates: readonly string[] = places): CountBytes {
   let program = candidates.find((each) => existsSync(each)) ?? null;
@@ -197,7 +204,7 @@ function run(program: string, ports: ReadonlySet<number>): Promise<string | null
   });
 }
 
-/** A counter that is zero is left out; `cwnd` is there whenever the kernel said anything at all. */
+/** `ss` leaves out counters that are zero. It prints `cwnd` whenever the kernel told anything at all. */
 export function parseListing(listing: string): Map<string, number> {
   const counts = new Map<string, number>();
   for (const line of listing.split("\n")) {

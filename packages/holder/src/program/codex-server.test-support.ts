@@ -27,7 +27,10 @@ export interface Manners {
   notes?: number;
   /** Words came in for the turn that runs. */
   steered?(request: SteerRequest): void;
-  /** The loaded threads in detail, the one above in the middle of its turn when not given. Changed as turns are broken off. */
+  /**
+   * The loaded threads in detail, the one above in the middle of its turn when not given. Changed as turns are broken
+   * off.
+   */
   threads?: LoadedThread[];
   /** What it does with a turn that is to be broken off; as it should when not given. */
   interrupt?: "silent" | "refuses" | "goes-on" | "hangs-up";
@@ -60,7 +63,10 @@ export function linkSocket(codexHome: string, socket: string): string {
   return link;
 }
 
-/** Codex's `app-server` at its shortest: what `turn/steer` and `turn/interrupt` need, over a WebSocket on a socket in the file system. */
+/**
+ * Codex's `app-server` at its shortest: what `turn/steer` and `turn/interrupt` need, over a WebSocket on a socket in
+ * the file system.
+ */
 export async function startCodexServer(socket: string, manners: Manners = {}): Promise<CodexServer> {
   const { active = turn, notes = 1 } = manners;
   const { threads = [{ id: thread, sessionId: thread, cwd: "/work", turns: [active] }] } = manners;

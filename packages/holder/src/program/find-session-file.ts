@@ -20,8 +20,8 @@ const notFound = (because: string): FoundFile => ({ kind: "not-found", because }
 const slackMs = 2000;
 
 /**
- * The file of the conversation that this program has. `session` is its id, where that is known. Whoever is not sure stays blind: the steps of somebody
- * else would be held against this agent. `ours` are the processes of the agent.
+ * The file of the conversation that this program has. `session` is its id, where that is known. Whoever is not sure
+ * stays blind: the steps of somebody else would be held against this agent. `ours` are the processes of the agent.
  */
 export function findSessionFile(
   running: Running,
@@ -48,7 +48,9 @@ export function findSessionFile(
 /** How its conversations are found; loaded where opencode runs. */
 export type OpencodeDatabase = Pick<typeof import("./read-opencode-database.ts"), "findConversations">;
 
-/** A person may begin another conversation, or go back to one, at any time: the one that went on last is the one it has. */
+/**
+ * A person may begin another conversation, or go back to one, at any time: the one that went on last is the one it has.
+ */
 function chooseConversation(
   { findConversations }: OpencodeDatabase,
   running: Running,
@@ -92,15 +94,18 @@ function choose(
   return { kind: "found", file };
 }
 
-/** Another conversation in the folder where a program works. `isLater`: it went on after the one that the program has, by the same kind of program. */
+/**
+ * Another conversation in the folder where a program works. `isLater`: it went on after the one that the program has,
+ * by the same kind of program.
+ */
 export interface OtherFile {
   readonly file: string;
   readonly isLater: boolean;
 }
 
 /**
- * A person may go to another conversation in the screen of a program (`/new` of Codex, `/clear` and `/resume` of Claude Code), and nothing but its files tells.
- * Newest last.
+ * A person may go to another conversation in the screen of a program (`/new` of Codex, `/clear` and `/resume` of Claude
+ * Code), and nothing but its files tells. Newest last.
  */
 export function findOtherFiles(running: Running, current: string): readonly OtherFile[] {
   switch (running.family) {
@@ -131,8 +136,8 @@ function otherTranscripts(running: Running, current: string): readonly OtherFile
 const clearedWithinMs = 5000;
 
 /**
- * The conversation that Claude Code began when a person cleared the one in `transcript`: it has that command in it, of that moment. `null`: there is none
- * yet, or others were cleared in the same folder at the same moment.
+ * The conversation that Claude Code began when a person cleared the one in `transcript`: it has that command in it, of
+ * that moment. `null`: there is none yet, or others were cleared in the same folder at the same moment.
  */
 export function findCleared(transcript: string, at: EpochMs): string | null {
   const begun = list(dirname(transcript)).filter(
@@ -157,7 +162,9 @@ interface Content {
 /** Those of helpers have other names. */
 const isTranscript = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\.jsonl$/;
 
-/** When a conversation last went on, and in what kind of program: one without a screen is a tool that somebody has run. */
+/**
+ * When a conversation last went on, and in what kind of program: one without a screen is a tool that somebody has run.
+ */
 interface Stamp {
   readonly timestamp: string;
   readonly entrypoint: unknown;
@@ -177,7 +184,10 @@ export const lastWritten = (file: string): EpochMs | null => {
   return Number.isNaN(at) ? null : at;
 };
 
-/** Conversations of Codex that were begun after the one it has, by the same kind of program in the same folder: each is another file. */
+/**
+ * Conversations of Codex that were begun after the one it has, by the same kind of program in the same folder: each is
+ * another file.
+ */
 function laterRollouts(running: Running, current: string): readonly string[] {
   const originator = originatorOf(current);
   const recent = codexFolders(running).slice(-newestDays).flatMap(list);
@@ -246,7 +256,9 @@ function geminiFiles(running: Running): string[] {
 /** So much of its id is in the name of a file. */
 const shortId = 8;
 
-/** Whether the conversation began with this program, in its folder, and is its own and not one of a helper it started. */
+/**
+ * Whether the conversation began with this program, in its folder, and is its own and not one of a helper it started.
+ */
 function isBegunBy(file: string, running: Running): boolean {
   const { startedAt, cwd, family } = running;
   const time = family === "gemini-cli" ? "startTime" : "timestamp";

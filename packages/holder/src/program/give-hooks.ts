@@ -71,8 +71,8 @@ export async function openHooks(spec: Spec, folder: string, hear: Hear, admit: A
 }
 
 /**
- * Claude Code takes plugins for one run, beside whatever else it is given: settings of the user's own, whose rules are read from where their file
- * lies, stay theirs. `spec.command` stays what the user gave.
+ * Claude Code takes plugins for one run, beside whatever else it is given: settings of the user's own, whose rules are
+ * read from where their file lies, stay theirs. `spec.command` stays what the user gave.
  */
 export function giveHooks(spec: Spec, ear: HookEar, folder: string): GivenHooks {
   const command = spec.resumed ?? spec.command;
@@ -95,7 +95,10 @@ export function giveHooks(spec: Spec, ear: HookEar, folder: string): GivenHooks 
   };
 }
 
-/** Nobody hears them any more. Whoever starts the program with this folder again is not told at each step that nobody answers. */
+/**
+ * Nobody hears them any more. Whoever starts the program with this folder again is not told at each step that nobody
+ * answers.
+ */
 export function emptyHooks(folder: string): void {
   writePlugin(folder, {});
 }

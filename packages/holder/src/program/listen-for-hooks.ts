@@ -28,8 +28,8 @@ export type Hear = (body: string) => HookAnswer | Promise<HookAnswer>;
 export type Admit = (connection: Connection) => boolean;
 
 /**
- * Hears the hooks of one program on this machine. Whatever is not withheld is answered at once and with nothing that decides anything: a hook that hangs or
- * says no would stop the agent.
+ * Hears the hooks of one program on this machine. Whatever is not withheld is answered at once and with nothing that
+ * decides anything: a hook that hangs or says no would stop the agent.
  */
 export async function listenForHooks(hear: Hear, admit: Admit): Promise<HookEar> {
   const token = randomBytes(32).toString("hex");
@@ -125,9 +125,10 @@ export const toolHookSeconds = 30;
 export const heldMs = 25_000;
 
 /**
- * The answer to a hook of a program that asks before it uses a tool; `null`: nothing is withheld. Where somebody sits at its terminal they are asked. Elsewhere nobody
- * could answer, and one that is told no asks its model again at once and burns on as before: so the call is held, goes its way when the agent is let go
- * meanwhile, and is told no only when its program would not wait any longer.
+ * The answer to a hook of a program that asks before it uses a tool; `null`: nothing is withheld. Where somebody sits
+ * at its terminal they are asked. Elsewhere nobody could answer, and one that is told no asks its model again at once
+ * and burns on as before: so the call is held, goes its way when the agent is let go meanwhile, and is told no only
+ * when its program would not wait any longer.
  */
 export function withholdTool(
   event: string,

@@ -11,7 +11,10 @@ export interface HookNudges {
   heard(event: string): { readonly answer: HookAnswer | null; readonly read: string | null };
   /** Nobody wants it said any more. Nothing happens when it was given, or is another. */
   withdraw(id: string): void;
-  /** Its screen shows that it waits for a person, whatever its hooks said last: a turn that a person breaks off ends without one. */
+  /**
+   * Its screen shows that it waits for a person, whatever its hooks said last: a turn that a person breaks off ends
+   * without one.
+   */
   rests(): void;
   /** Words that were given and not seen again yet. */
   given(): { readonly id: string; readonly text: string } | null;

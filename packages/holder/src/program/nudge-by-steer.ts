@@ -5,7 +5,10 @@ import type { Nudge } from "../nudge/type-nudge.ts";
 import type { Steered } from "./call-codex.ts";
 import type { CodexTurn } from "./find-codex-turn.ts";
 
-/** Puts words into a turn of Codex by the server that runs it. No key is pressed: a person's half-typed line stays as it is. */
+/**
+ * Puts words into a turn of Codex by the server that runs it. No key is pressed: a person's half-typed line stays as it
+ * is.
+ */
 export interface SteerNudges {
   /** A turn is under way that words can be put into. */
   possible(): boolean;

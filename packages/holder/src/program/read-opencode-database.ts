@@ -5,8 +5,9 @@ import { isPlainFile } from "../read-plain-file.ts";
 import type { FileTail } from "./tail-file.ts";
 
 /**
- * The conversations that opencode had with a person in this folder since then, the latest first. What its own helpers talk about is in others. Its tables
- * are not promised to anybody: `null` where they are not as expected, or not there yet.
+ * The conversations that opencode had with a person in this folder since then, the latest first. What its own helpers
+ * talk about is in others. Its tables are not promised to anybody: `null` where they are not as expected, or not there
+ * yet.
  */
 export function findConversations(file: string, folder: string, since: EpochMs): readonly string[] | null {
   const rows = read(file, (db) =>
@@ -64,8 +65,8 @@ function beginning(db: DatabaseSync, conversation: string): number {
 }
 
 /**
- * Opened anew for each look, and only to read: it is never in the way of the program that writes. Where that has closed it, reading would make files beside
- * it and leave them there. What cannot be read now may be readable later.
+ * Opened anew for each look, and only to read: it is never in the way of the program that writes. Where that has closed
+ * it, reading would make files beside it and leave them there. What cannot be read now may be readable later.
  */
 function read<T>(file: string, look: (db: DatabaseSync) => T): T | null {
   if (!isReadable(file)) return null;
@@ -82,7 +83,9 @@ function read<T>(file: string, look: (db: DatabaseSync) => T): T | null {
   }
 }
 
-/** SQLite opens what lies beside the file, where a link leads to, as well; one that is a pipe would keep us for ever. */
+/**
+ * SQLite opens what lies beside the file, where a link leads to, as well; one that is a pipe would keep us for ever.
+ */
 function isReadable(file: string): boolean {
   if (!isPlainFile(file)) return false;
   const at = realpathSync(file);

@@ -14,8 +14,9 @@ export interface Connection {
 export type Caller = "program" | "somebody-else" | "unknown";
 
 /**
- * Tells a program from its tools, which have its environment and can read its files: a connection belongs to the process that has it open. Whoever called first
- * is the program from then on, because no tool runs before that; another of `candidates` may take its place once it is gone.
+ * Tells a program from its tools, which have its environment and can read its files: a connection belongs to the
+ * process that has it open. Whoever called first is the program from then on, because no tool runs before that; another
+ * of `candidates` may take its place once it is gone.
  */
 export function recogniseCaller(
   candidates: () => readonly number[],
@@ -44,7 +45,9 @@ export function recogniseCaller(
   }
 }
 
-/** As the kernel names the caller's end of it; `null` when it is closed already, which is no reason to believe anybody. */
+/**
+ * As the kernel names the caller's end of it; `null` when it is closed already, which is no reason to believe anybody.
+ */
 function socketOf({ from, to }: Connection, proc: string): string | "unknown" | null {
   let isRead = false;
   for (const table of ["tcp", "tcp6"]) {
@@ -59,7 +62,10 @@ function socketOf({ from, to }: Connection, proc: string): string | "unknown" | 
   return isRead ? null : "unknown";
 }
 
-/** 127.0.0.1, or the same inside IPv6, in words of the machine. Whoever comes from another address of it may come from the same port. */
+/**
+ * 127.0.0.1, or the same inside IPv6, in words of the machine. Whoever comes from another address of it may come from
+ * the same port.
+ */
 const loopback = endianness() === "LE" ? "(?:0{16}FFFF0000)?0100007F" : "(?:0{20}FFFF)?7F000001";
 
 const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4, "0");

@@ -16,7 +16,8 @@ const piecesPerLook = 8;
 const longestLine = 1024 * 1024;
 
 /**
- * Opened anew for each look: a file that was replaced or shortened is read from its beginning. One that cannot be read says nothing, which may change.
+ * Opened anew for each look: a file that was replaced or shortened is read from its beginning. One that cannot be read
+ * says nothing, which may change.
  */
 export function tailFile(file: string): FileTail {
   let lines: LineSplitter = splitLines(longestLine);

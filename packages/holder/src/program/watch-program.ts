@@ -39,7 +39,10 @@ export interface ProgramNews {
   readonly containment: Containment;
 }
 
-/** What a holder knows of the program it holds, besides its screen and its stream: its hooks, the file it keeps, and which one it is. */
+/**
+ * What a holder knows of the program it holds, besides its screen and its stream: its hooks, the file it keeps, and
+ * which one it is.
+ */
 export interface ProgramWatch {
   /** What to start, and what to add to its environment. */
   readonly command: readonly string[];
@@ -103,7 +106,10 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
   let news: ProgramNews | null = null;
   const looking = createAlarm(look);
 
-  /** Its tools have its token. One of them could speak of a limit that is none, or take a nudge and say that it was read. */
+  /**
+   * Its tools have its token. One of them could speak of a limit that is none, or take a nudge and say that it was
+   * read.
+   */
   function admit(connection: Connection): boolean {
     const caller = tree === null ? "unknown" : callerOf(connection);
     if (caller === "unknown") hooksOpenTo = "its tools could call them as well";
@@ -135,7 +141,10 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     return answer ?? withheld ?? { body: {} };
   }
 
-  /** Its hooks say that a person cleared the conversation, and not before their next words which one it has now. Its files do. */
+  /**
+   * Its hooks say that a person cleared the conversation, and not before their next words which one it has now. Its
+   * files do.
+   */
   function enterCleared(): void {
     const file = cleared === null ? null : findCleared(cleared.transcript, cleared.at);
     if (file === null) return;
@@ -190,8 +199,8 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
   }
 
   /**
-   * A person may go to another conversation in its screen, which hooks tell. One that was there while others worked in its folder is not taken for its own, also
-   * when they are gone.
+   * A person may go to another conversation in its screen, which hooks tell. One that was there while others worked in
+   * its folder is not taken for its own, also when they are gone.
    */
   function searchLater(look: TreeWatch["look"]): void {
     if (running === null || tail === null || spec.structured || hooksHeard || fileState.tools.length > 0) return;

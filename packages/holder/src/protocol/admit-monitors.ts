@@ -1,38 +1,42 @@
 import type { HolderRefusal } from "@rouse/contract";
 
-/** Who a monitor says it is: whose database it keeps, and the how manieth monitor on it. */
+/** Who a monitor says it is: the id of its database, and the epoch under which it took that over. */
 export interface MonitorId {
   readonly store: string;
   readonly epoch: number;
 }
 
 export interface Admission {
-  /** Why a monitor is not to be listened to; `null` when it is. Remembers its epoch, and its store when it is the first of all. */
+  /**
+   * Why a monitor is refused; `null` when it is admitted. Remembers the epoch, and the store of the first monitor of
+   * all.
+   */
   refuses(monitor: MonitorId): HolderRefusal | null;
-  /** A person hands the agent over: from now on it is this store's, whatever epochs the other had. */
+  /** A person hands the agent over: it belongs to this store now, whatever epochs the other store had. */
   adopt(store: string): void;
   store(): string | null;
-  /** The highest epoch a monitor of that store came with. */
+  /** The highest epoch that a monitor of that store came with. */
   epoch(): number | null;
 }
 
-/** A monitor's epoch grows by one with every start. One that is so much higher is a mistake or a lie, and would lock out all who come after. */
+/**
+ * An epoch grows by one with every start of a monitor. One that is this much higher is wrong, and would lock out all
+ * later monitors.
+ */
 export const highestLeap = 10_000;
 
-/** What a holder knows of the monitors that came to it. */
-export interface KnownMonitors {
-  readonly store: string | null;
-  readonly epoch: number | null;
-}
-
-export function whyRefused({ store, epoch }: KnownMonitors, monitor: MonitorId): HolderRefusal | null {
+/** `known`: the store a holder belongs to, and the highest epoch it saw. */
+export function whyRefused(
+  { store, epoch }: { readonly store: string | null; readonly epoch: number | null },
+  monitor: MonitorId,
+): HolderRefusal | null {
   if (store !== null && monitor.store !== store) return "other-store";
   if (epoch === null) return null;
   if (monitor.epoch < epoch) return "old-epoch";
   return monitor.epoch > epoch + highestLeap ? "epoch-too-high" : null;
 }
 
-/** An epoch counts only for the store it belongs to. `belongsTo` is told whenever that is another than before. */
+/** An epoch counts only for its store. `belongsTo` is called whenever the agent gets another store. */
 export function admitMonitors(bornFor: string | null, belongsTo: (store: string) => void): Admission {
   let store = bornFor;
   let highest: number | null = null;

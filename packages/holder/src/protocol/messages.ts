@@ -14,9 +14,10 @@ import type {
 import type { MonitorId } from "./admit-monitors.ts";
 import type { WatchSettings } from "./spec.ts";
 
-// What goes over a holder's socket. The first message is `hello`, and before it is answered by `welcome` nothing but `refused` comes back: whoever can
-// open the socket and read the secret beside it is the owner. Messages are JSON; output and typed input travel as bytes (see frames.ts). A holder reads
-// them with read-message.ts, a monitor with the schema in connect-holder.ts.
+// The messages on a holder's socket. The first is `hello`; until it is answered by `welcome`, nothing but `refused`
+// comes back: a peer that can open the socket and read the secret beside it is the owner. Messages are JSON; output and
+// typed input travel as bytes (see frames.ts). A holder reads messages with `readMessage`, a monitor with the schema in
+// connect-holder.ts.
 
 /** Both from 2 to 1000. */
 export interface Size {
@@ -29,27 +30,36 @@ export interface StopOrder {
   readonly kind: "stop";
   /** How long it may take to end by itself; ten minutes at most. */
   readonly graceMs: number;
-  /** Not while somebody sits at its terminal. Monitors before this version do not say so; holders before it do not ask. */
+  /**
+   * Not while a terminal is attached. Monitors of earlier versions do not send it, holders of earlier versions ignore
+   * it.
+   */
   readonly unlessAttached?: boolean | undefined;
-  /** Not begun after this moment of the wall clock. The rest as above. */
+  /** Not begun after this moment of the wall clock. Versions as above. */
   readonly notAfter?: number | undefined;
   /** Not if the agent has shown work since this moment of the wall clock. */
   readonly silentAt?: number | undefined;
 }
 
-/** Do not begin the stop with this key, whether it came or is still to come. A holder that does not know it hangs up, and does nothing. */
+/**
+ * Do not begin the stop with this key, whether it came or is still to come. A holder of an earlier version hangs up,
+ * and does nothing.
+ */
 export interface WithdrawOrder {
   readonly kind: "withdraw-stop";
 }
 
-/** Say something to the agent, if nothing is in the way. */
+/** Give the agent a message, if nothing is in the way. */
 export interface NudgeOrder {
   readonly kind: "nudge";
   /** At most 2000 characters. */
   readonly text: string;
-  /** Not given after this moment of the wall clock. Said again with one that is past: not at all, if it is not begun. */
+  /**
+   * Not given after this moment of the wall clock. The same order with a moment that is past withdraws a nudge that is
+   * not begun.
+   */
   readonly notAfter: number;
-  /** Also into a terminal that a person has open, when they have left it alone. Holders before this version do not. */
+  /** Also into a terminal that a person has open but left alone. Holders of earlier versions do not do that. */
   readonly whenIdle?: true | undefined;
 }
 
@@ -63,7 +73,9 @@ export interface ContainOrder {
   readonly lastsMs: number;
 }
 
-/** Fenced: an old monitor, or an order meant for another life, is refused; a repeated key gets the first answer. */
+/**
+ * Orders are fenced: an order of an old monitor, or for another life, is refused. A repeated key gets the first answer.
+ */
 export type Order = StopOrder | WithdrawOrder | NudgeOrder | ContainOrder;
 export type OutcomeOf<O extends Order> = O extends StopOrder | WithdrawOrder
   ? StopOutcome
@@ -72,16 +84,16 @@ export type OutcomeOf<O extends Order> = O extends StopOrder | WithdrawOrder
     : ContainOutcome;
 
 export type ToHolder =
-  /** `monitor: null` is a person at this machine, with a command of theirs. */
+  /** `monitor: null`: a command that a person runs on this machine. */
   | { readonly say: "hello"; readonly secret: string; readonly monitor: MonitorId | null }
   /** A person hands the agent over to another store. */
   | { readonly say: "adopt"; readonly store: string }
   | { readonly say: "probe"; readonly id: number }
-  /** From a monitor: reports after `after` (0: all that are still there), until the next monitor comes. */
+  /** A monitor asks for reports after `after` (0: all that are kept), until the next monitor comes. */
   | { readonly say: "watch"; readonly epoch: number; readonly after: number }
   | { readonly say: "heard"; readonly seq: number }
   | { readonly say: "settings"; readonly settings: WatchSettings }
-  /** From the monitor: a report of what is true now. Only to those who said that they know it: others hang up. */
+  /** The monitor asks for a report of what is true now. Sent only to holders that said `knowsLook`: others hang up. */
   | { readonly say: "look" }
   /** `epoch: null` is a person's order given without a monitor. */
   | {
@@ -107,7 +119,7 @@ export type FromHolder =
       readonly exit: ExitStatus | null;
       readonly outputEnd: number;
       readonly lastReport: number;
-      /** Whose it is, and the highest epoch it saw. Holders of earlier versions do not tell. */
+      /** The store it belongs to, and the highest epoch it saw. Holders of earlier versions do not send them. */
       readonly store?: string | null | undefined;
       readonly epoch?: number | null | undefined;
     }
@@ -129,8 +141,8 @@ export type FromHolder =
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * A message to a holder, or `null` when it is none. By hand, and tested to agree with a schema: the library that reads schemas would be a
- * quarter of all the memory a holder takes.
+ * A message to a holder, or `null` when it is none. Checked by hand, and tested to agree with a schema: the library
+ * that reads schemas would take a quarter of a holder's memory.
  */
 export function readMessage(value: unknown): ToHolder | null {
   if (!isObject(value)) return null;
@@ -174,9 +186,7 @@ function isOrder(order: unknown): boolean {
   switch (order["kind"] as Order["kind"]) {
     case "stop":
       return (
-        isNumber(order["graceMs"]) &&
-        order["graceMs"] >= 0 &&
-        order["graceMs"] <= 600_000 &&
+        isNumber(order["graceMs"], 0, 600_000) &&
         (order["unlessAttached"] === undefined || typeof order["unlessAttached"] === "boolean") &&
         (order["notAfter"] === undefined || isNumber(order["notAfter"])) &&
         (order["silentAt"] === undefined || isNumber(order["silentAt"]))
@@ -194,9 +204,7 @@ function isOrder(order: unknown): boolean {
         isOneOf(means, order["how"]) &&
         isText(order["reason"], 2000) &&
         isNumber(order["decidedAt"]) &&
-        isNumber(order["lastsMs"]) &&
-        order["lastsMs"] >= 0 &&
-        order["lastsMs"] <= 86_400_000
+        isNumber(order["lastsMs"], 0, 86_400_000)
       );
   }
   return false;
@@ -259,7 +267,8 @@ const isObject = (value: unknown): value is Fields =>
 const isText = (value: unknown, longest: number): value is string =>
   typeof value === "string" && value.length <= longest;
 
-const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
+const isNumber = (value: unknown, least = -Number.MAX_VALUE, most = Number.MAX_VALUE): boolean =>
+  typeof value === "number" && value >= least && value <= most;
 
 const isWhole = (value: unknown, least = Number.MIN_SAFE_INTEGER, most = Number.MAX_SAFE_INTEGER): boolean =>
   Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;

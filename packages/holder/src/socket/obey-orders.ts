@@ -4,45 +4,44 @@ import type { MonitorId } from "../protocol/admit-monitors.ts";
 import type { ContainOrder, NudgeOrder, StopOrder, ToHolder } from "../protocol/messages.ts";
 import { writeWhole } from "../write-whole.ts";
 
-/** An order, and for which store whoever gives it has introduced itself; `null`: a person. */
+/** An order, and the store of the monitor that gives it; `null`: a person. */
 export type OrderMessage = Extract<ToHolder, { say: "order" }> & { readonly store: string | null };
 
 export interface Orders {
   /** Carried out once per key, however often it comes. */
   obey(message: OrderMessage): Promise<StopOutcome | NudgeDelivery | ContainOutcome>;
-  /** Whether we are bringing the agent down, or have. */
+  /** Whether a stop is under way, or has ended the agent. */
   stopping(): boolean;
-  /** Once every order that came is answered. */
+  /** Resolves once every order that came is answered. */
   settled(): Promise<void>;
 }
 
-export interface OrderHands {
-  /** Why a monitor is no longer to be listened to. */
+interface OrderHands {
+  /** Why a monitor is refused; `null`: it is not. */
   refuses(monitor: MonitorId): HolderRefusal | null;
-  /** Whether somebody sits at the agent's terminal. */
+  /** Whether a person has the agent's terminal open. */
   attached(): boolean;
-  /** Whether the agent has shown work since a moment of the wall clock; what nobody has read yet is read first. */
+  /** Whether the agent has shown work since a moment of the wall clock; output that waits is read first. */
   movedSince(at: number): Promise<boolean>;
-  /** Brings the whole tree down, checking who it is before each signal. */
+  /** Stops the whole tree, checking the identity of a process before each signal. */
   stop(graceMs: number): Promise<StopOutcome>;
-  /** Calls `begin` right before anything reaches the agent, and lets nothing reach it when that says no. */
+  /** Calls `begin` right before anything reaches the agent, and gives nothing when `begin` returns false. */
   nudge(id: string, order: NudgeOrder, begin: () => boolean): Promise<NudgeDelivery>;
-  /** Begins a nudge no more that is still to begin. */
+  /** A nudge that is not begun yet is not begun any more. */
   withdraw(id: string): void;
   contain(order: ContainOrder): Promise<ContainOutcome>;
 }
 
-/** Whoever could not look does not know whether anybody is left: not done, not remembered, to be tried again. */
+/** A stop that failed does not know whether processes are left. It is not remembered, so that it is tried again. */
 const unsure: StopOutcome = { kind: "termination_incomplete", survivors: [] };
-const couldNotLook = (): StopOutcome => unsure;
 
 export function obeyOrders(file: string, incarnation: number, hands: OrderHands): Orders {
   const memory = rememberOrders(file);
   const stops = new Map<string, Promise<StopOutcome>>();
   const nudges = new Map<string, Promise<NudgeDelivery>>();
-  /** Few, and for this life only: they need not be on the disk. */
+  /** Not kept on the disk: they are few and count for this life only. */
   const containments = new Map<string, Promise<ContainOutcome>>();
-  /** Stops that are not wanted any more, for as long as they could still come. */
+  /** Keys of stops that were withdrawn; they may still come. */
   const withdrawn = new Set<string>();
   let stopping: Promise<StopOutcome> | null = null;
   let stopped = false;
@@ -53,7 +52,7 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
     return store === null ? "other-store" : hands.refuses({ store, epoch });
   }
 
-  /** A second order while the first is being carried out has the same end. */
+  /** A second order while the first is carried out gets the same outcome. */
   function stopOnce(graceMs: number): Promise<StopOutcome> {
     stopping ??= hands.stop(graceMs).finally(() => {
       stopping = null;
@@ -61,7 +60,10 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
     return stopping;
   }
 
-  /** Our own orders rest on what was true a moment ago; we may have stood still since. Nothing is left to ask once somebody's stop is under way. */
+  /**
+   * The monitor decided on what was true a moment ago, and this process may have been suspended since. Once any stop is
+   * under way, nothing speaks against another.
+   */
   function overtaken(key: string, order: StopOrder, moved: boolean): OrderRefusal | null {
     if (stopping !== null) return null;
     if (moved) return "moved-since";
@@ -70,16 +72,15 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
 
   async function stop(key: string, order: StopOrder): Promise<StopOutcome> {
     const { graceMs, unlessAttached, silentAt } = order;
-    // Whoever could not look knows nothing against the agent.
+    // When that cannot be found out, it counts in the agent's favour.
     const moved = silentAt !== undefined && !isPast(order) && (await hands.movedSince(silentAt).catch(() => true));
     const because = overtaken(key, order, moved);
     if (because !== null) return { kind: "refused", because };
-    // Looked at in the turn of the first signal. Once that is sent, who comes to sit down cannot take it back.
+    // Checked in the same turn of the event loop as the first signal: who attaches later cannot take it back.
     if (unlessAttached === true && stopping === null && hands.attached())
       return { kind: "refused", because: "attached" };
-    const outcome = await stopOnce(graceMs).catch(couldNotLook);
-    if (outcome === unsure) return outcome;
-    if (outcome.kind === "refused") return outcome;
+    const outcome = await stopOnce(graceMs).catch(() => unsure);
+    if (outcome === unsure || outcome.kind === "refused") return outcome;
     if (outcome.kind !== "already-over") stopped = true;
     memory.noteStop(key, outcome);
     return outcome;
@@ -98,7 +99,7 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
     return because === null ? underWay(stops, message.key, stop(message.key, order)) : { kind: "refused", because };
   }
 
-  /** What is begun goes on; before that it has no effect any more, also when it comes only now. */
+  /** A stop that is begun goes on. One that is not begun has no effect any more, also when it comes later. */
   async function withdraw(message: OrderMessage): Promise<StopOutcome> {
     const because = fence(message);
     if (because === null) withdrawn.add(message.key);
@@ -106,9 +107,9 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
   }
 
   async function obeyNudge(message: OrderMessage, order: NudgeOrder): Promise<NudgeDelivery> {
-    // One that is under way is already remembered as begun.
+    // `nudges` first: a nudge that is under way is remembered as begun.
     const known = nudges.get(message.key) ?? memory.nudge(message.key);
-    // Said again with a time that is over, it is not wanted any more. Who never heard of it remembers that it expired.
+    // The same order with a time that is past withdraws the nudge. One that never came before is answered as expired.
     const isOver = nudges.has(message.key) && Date.now() > order.notAfter;
     if (isOver && fence(message) === null) hands.withdraw(message.key);
     if (known !== undefined) return known;
@@ -145,7 +146,7 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
   };
 }
 
-/** A person's order has no such moment. */
+/** Whether an order came too late. A person's order has no such moment. */
 export const isPast = ({ notAfter }: Pick<StopOrder, "notAfter">): boolean =>
   notAfter !== undefined && Date.now() > notAfter;
 
@@ -155,17 +156,6 @@ function underWay<T>(all: Map<string, Promise<T>>, key: string, work: Promise<T>
   return watched;
 }
 
-/** What became of orders, by key, here and on the disk. */
-export interface OrderMemory {
-  stop(key: string): StopOutcome | undefined;
-  nudge(key: string): NudgeDelivery | undefined;
-  /** On the disk before it is answered. On a full disk the answer counts for more than the memory of it. */
-  noteStop(key: string, outcome: StopOutcome): void;
-  noteNudge(key: string, delivery: NudgeDelivery): void;
-  /** Before the first byte is typed. `false`: it could not be written down, so nothing may be typed. */
-  beginNudge(key: string): boolean;
-}
-
 type Line =
   | { readonly key: string; readonly begun: true }
   | { readonly key: string; readonly outcome: StopOutcome | NudgeDelivery };
@@ -173,10 +163,11 @@ type Line =
 /** Enough for every order a monitor could still ask about. */
 const mostRemembered = 200;
 
-/** It was begun, and nobody knows how far it came: better said once too little than typed twice. */
-export const endUnknown: NudgeDelivery = { kind: "not-sent", because: "not-echoed" };
+/** A nudge that was begun and not finished: better not given at all than given twice. */
+const endUnknown: NudgeDelivery = { kind: "not-sent", because: "not-echoed" };
 
-export function rememberOrders(file: string): OrderMemory {
+/** The outcomes of orders by key, in memory and on the disk. */
+export function rememberOrders(file: string) {
   const stops = new Map<string, StopOutcome>();
   const nudges = new Map<string, NudgeDelivery>();
   for (const line of recall(file)) take(line);
@@ -193,15 +184,17 @@ export function rememberOrders(file: string): OrderMemory {
   }
 
   return {
-    stop: (key) => stops.get(key),
-    nudge: (key) => nudges.get(key),
-    noteStop: (key, outcome) => void note({ key, outcome }),
-    noteNudge: (key, delivery) => void note({ key, outcome: delivery }),
-    beginNudge: (key) => note({ key, begun: true }),
+    stop: (key: string) => stops.get(key),
+    nudge: (key: string) => nudges.get(key),
+    /** An outcome is on the disk before it is answered. When the disk is full it is answered all the same. */
+    noteStop: (key: string, outcome: StopOutcome) => void note({ key, outcome }),
+    noteNudge: (key: string, outcome: NudgeDelivery) => void note({ key, outcome }),
+    /** Called before the first byte is typed. `false`: it could not be written down, so nothing may be typed. */
+    beginNudge: (key: string) => note({ key, begun: true }),
   };
 }
 
-/** Whoever is forgotten is long past its time, and would be refused for that. */
+/** A forgotten order is long past its time, and would be refused for that. */
 function keep<T>(memory: Map<string, T>, key: string, value: T): void {
   memory.set(key, value);
   for (const oldest of memory.keys()) {
@@ -224,7 +217,7 @@ function append(file: string, line: Line): boolean {
     }
     return true;
   } catch {
-    return false; // remembered for as long as we live
+    return false; // remembered in memory only
   }
 }
 
@@ -237,7 +230,7 @@ function recall(file: string): Line[] {
       writeWhole(file, `${lines.join("\n")}\n`);
     }
   } catch {
-    // None was ever carried out, or there is no room to shorten the list.
+    // No order was ever carried out, or there is no room to shorten the list.
   }
   return lines.flatMap(readLine);
 }

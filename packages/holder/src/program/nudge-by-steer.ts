@@ -6,19 +6,19 @@ import type { Steered } from "./call-codex.ts";
 import type { CodexTurn } from "./find-codex-turn.ts";
 
 /**
- * Puts words into a turn of Codex by the server that runs it. No key is pressed: a person's half-typed line stays as it
- * is.
+ * Puts a message into a turn of Codex through the server that runs it. No key is pressed: a person's half-typed line
+ * stays as it is.
  */
 export interface SteerNudges {
-  /** A turn is under way that words can be put into. */
+  /** A turn is under way that a message can be put into. */
   possible(): boolean;
-  /** `null`: its server cannot be spoken to, and nothing was said. */
+  /** `null`: its server cannot be reached, and nothing was sent. */
   give(nudge: Nudge): Promise<NudgeDelivery | null>;
-  /** A line of its session file. */
+  /** Takes a line of the session file. */
   heard(line: string): void;
-  /** The nudge that its file has shown to have been read: once, and not before it was sent. */
+  /** The nudge that the session file has shown to have been read: returned once, and not before it was sent. */
   read(): string | null;
-  /** The agent is over. */
+  /** The agent has ended. */
   end(): void;
 }
 
@@ -31,7 +31,7 @@ interface Given {
 
 export function nudgeBySteer(openTurn: () => CodexTurn | null, catchUp: () => void, log: HolderLog): SteerNudges {
   let over = false;
-  /** A turn whose server was no use: another way is taken until the next. */
+  /** A turn whose server failed: until the next turn messages go another way. */
   let closedTo: string | null = null;
   let given: Given | null = null;
 
@@ -40,7 +40,7 @@ export function nudgeBySteer(openTurn: () => CodexTurn | null, catchUp: () => vo
     return turn?.turn === closedTo ? null : turn;
   }
 
-  /** Right before the words go out: connecting took a moment. */
+  /** Asked right before the words are sent: connecting took a moment. */
   function begin(nudge: Nudge, { turn }: CodexTurn): NudgeRefusal | null {
     if (over) return "over";
     if (Date.now() > nudge.notAfter) return "expired";
@@ -50,7 +50,10 @@ export function nudgeBySteer(openTurn: () => CodexTurn | null, catchUp: () => vo
     return null;
   }
 
-  /** Loaded only here: most agents are somebody else's, and most holders never say a word. */
+  /**
+   * Loads the code that talks to Codex only here: most agents are other programs, and most holders never send a
+   * message.
+   */
   async function steer(turn: CodexTurn, nudge: Nudge): Promise<Steered> {
     const loaded = await import("./call-codex.ts").catch((error: unknown) => String(error));
     if (typeof loaded === "string") return { kind: "unreachable", because: loaded };

@@ -10,13 +10,13 @@ export interface Connection {
   readonly to: number;
 }
 
-/** Who made a connection: the program itself, somebody else, or nobody can look. */
+/** Which process made a connection: the program, another one, or one that cannot be found out. */
 export type Caller = "program" | "somebody-else" | "unknown";
 
 /**
  * Tells a program from its tools, which have its environment and can read its files: a connection belongs to the
- * process that has it open. Whoever called first is the program from then on, because no tool runs before that; another
- * of `candidates` may take its place once it is gone.
+ * process that has it open. The first caller is the program from then on, because no tool runs before that. Once it is
+ * gone, another of `candidates` may take its place.
  */
 export function recogniseCaller(
   candidates: () => readonly number[],
@@ -46,7 +46,8 @@ export function recogniseCaller(
 }
 
 /**
- * As the kernel names the caller's end of it; `null` when it is closed already, which is no reason to believe anybody.
+ * The kernel's name of the caller's end of a connection; `null` when that is closed already, which is no reason to
+ * trust it.
  */
 function socketOf({ from, to }: Connection, proc: string): string | "unknown" | null {
   let isRead = false;
@@ -63,8 +64,8 @@ function socketOf({ from, to }: Connection, proc: string): string | "unknown" | 
 }
 
 /**
- * 127.0.0.1, or the same inside IPv6, in words of the machine. Whoever comes from another address of it may come from
- * the same port.
+ * 127.0.0.1, or the same inside IPv6, in the machine's byte order. The address is compared because a caller from
+ * another local address may use the same port.
  */
 const loopback = endianness() === "LE" ? "(?:0{16}FFFF0000)?0100007F" : "(?:0{20}FFFF)?7F000001";
 

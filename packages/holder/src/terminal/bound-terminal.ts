@@ -1,6 +1,6 @@
 import type { Terminal } from "@xterm/headless";
 
-/** What @xterm/headless 6.0 keeps to itself. Its own handlers read the same parameters as ours, and after ours. */
+/** Private parts of @xterm/headless 6.0. Its own handlers read the same parameters as ours, and after ours. */
 interface Inside {
   readonly _core: {
     registerCsiHandler(id: Sequence, take: (params: { readonly params: Int32Array }) => boolean): void;
@@ -18,7 +18,10 @@ interface CharacterWidths {
   charProperties(code: number, preceding: number): number;
 }
 
-/** Everything that does something as often as its parameter says. More lines or columns than there are make no difference on the screen. */
+/**
+ * Sequences that act as often as their parameter says. More lines or columns than there are make no difference on the
+ * screen.
+ */
 export const perRow: readonly Sequence[] = [..."SLMT"].map((final) => ({ final }));
 export const perColumn: readonly Sequence[] = [
   ...[..."@PXIZ"].map((final) => ({ final })),
@@ -29,19 +32,19 @@ export const perColumn: readonly Sequence[] = [
 ];
 export const repeatCharacter: Sequence = { final: "b" };
 
-/** Titles, links and colours: nobody asks this terminal for them, and it would keep them, links one by one. */
+/** Titles, links and colours: nobody asks this terminal for them, and it would keep every link. */
 const unused = [0, 1, 2, 4, 8, 10, 11, 12, 104, 110, 111, 112];
 
-/** Accents and the like that one character may carry. */
+/** Accents and other marks that one character may carry. */
 const mostJoined = 8;
-/** Of a character as the terminal describes it: whether it joins the one before it, and how wide it is. */
+/** Bits of a character's properties: whether it joins the one before it, and how wide it is. */
 const joins = 1;
 const describes = 7;
 const ownCell = 2;
 
 /**
- * No sequence costs more than the screen is large, whatever number stands in it, and nothing is kept that grows with what is written: fourteen
- * bytes that repeat a letter two thousand million times would otherwise keep the holder from everything else.
+ * Bounds the cost of each sequence by the size of the screen, whatever its parameter, and keeps nothing that grows with
+ * the output. Fourteen bytes that repeat a letter two thousand million times would otherwise block the holder.
  */
 export function boundTerminal(terminal: Terminal): void {
   const { _core: core } = terminal as unknown as Inside;
@@ -58,7 +61,7 @@ export function boundTerminal(terminal: Terminal): void {
   for (const id of unused) terminal.parser.registerOscHandler(id, () => true);
 }
 
-/** A cell that takes every accent would grow for ever. Returns how many the last character carries. */
+/** Otherwise a cell could take accents without end. Returns how many the last character carries. */
 function boundJoining(terminal: Terminal, widths: CharacterWidths): () => number {
   let joined = 0;
   terminal.unicode.register({

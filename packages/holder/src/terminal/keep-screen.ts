@@ -7,7 +7,7 @@ import { createSlices, drawInTime } from "./draw-in-time.ts";
 type Terminal = headless.Terminal;
 type IBuffer = headless.IBuffer;
 
-/** Both are CommonJS whose names Node cannot see from outside. */
+/** Both are CommonJS modules whose exports Node cannot see. */
 const named = <M extends object>(module: M): M => (module as { default?: M }).default ?? module;
 const { Terminal } = named(headless);
 const { SerializeAddon } = named(serialize);
@@ -17,16 +17,16 @@ export interface KeptScreen {
   feed(bytes: Buffer): void;
   resize(cols: number, rows: number): void;
   /**
-   * Ends a slice: feeds what had to wait. Looks when everything fed so far is on the screen, or left out because it would take too long, and
-   * nothing fed later.
+   * Ends a slice: feeds what had to wait. Calls `look` when everything fed so far is on the screen, or left out because
+   * it would take too long, and nothing fed later.
    */
   settle<T>(look: () => T): Promise<T>;
   screen(): Screen;
-  /** With what has to be known to type into it: takes longer. */
+  /** With what has to be known to type into it; takes longer. */
   typingScreen(): TypingScreen;
   /** The complete lines added since the last call; none while a full-screen program draws. */
   newLines(): string[];
-  /** What a terminal of the same size has to be sent to look like this one. */
+  /** The bytes that make a terminal of the same size look like this one. */
   picture(): string;
 }
 
@@ -34,7 +34,7 @@ const scrollback = 500;
 /** Ends an escape sequence that was cut off, without a trace. */
 const cancel = Buffer.from([0x18]);
 
-/** `reply` gets what a terminal answers by itself, for instance where its cursor is. */
+/** `reply` gets what a terminal answers by itself, for instance the position of its cursor. */
 export function keepScreen(size: { cols: number; rows: number }, reply: (bytes: Buffer) => void): KeptScreen {
   const terminal = new Terminal({ ...size, scrollback, allowProposedApi: true, logLevel: "off" });
   const serializer = new SerializeAddon();
@@ -54,7 +54,7 @@ export function keepScreen(size: { cols: number; rows: number }, reply: (bytes: 
     resize: (cols, rows) => terminal.resize(cols, rows),
     settle(look) {
       slices.next();
-      // Not after the promise: by then the terminal has gone on with what came next.
+      // Not after the promise: by then the terminal has drawn later output.
       return new Promise((resolve, reject) => {
         drawing.look(() => {
           try {
@@ -76,7 +76,7 @@ export function keepScreen(size: { cols: number; rows: number }, reply: (bytes: 
   };
 }
 
-/** Of all threads: what collects the terminal's garbage is its cost as well. */
+/** Of all threads: collecting the terminal's garbage counts as well. */
 function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
@@ -87,7 +87,7 @@ function screenOf({ buffer: { active }, rows: height }: Terminal): Screen {
   return { rows, cursorRow: active.cursorY, alternate: active.type === "alternate" };
 }
 
-/** Follows the cursor down the normal screen with a marker, which stays with its line while lines scroll away above it. */
+/** Follows the cursor down the normal screen with a marker, which stays with its line while lines scroll away. */
 function followLines(terminal: Terminal): () => string[] {
   let marker: headless.IMarker | undefined = terminal.registerMarker(0);
 
@@ -96,7 +96,7 @@ function followLines(terminal: Terminal): () => string[] {
     if (terminal.buffer.active.type === "alternate") return [];
     const cursor = buffer.baseY + buffer.cursorY;
     const from = marker === undefined || marker.line === -1 ? 0 : marker.line;
-    // A repaint comes back to where it was. Only a screen that was cleared starts anew further up.
+    // A repaint comes back to where it was. Only a cleared screen starts anew further up.
     if (cursor <= from && !(cursor < from && isBlank(buffer, cursor + 1, from))) return [];
     const added = cursor > from ? joinRows(buffer, from, cursor) : [];
     marker?.dispose();
@@ -125,7 +125,7 @@ function joinRows(buffer: IBuffer, from: number, to: number): string[] {
 const rowText = (buffer: IBuffer, row: number): string =>
   (buffer.getLine(row)?.translateToString(true) ?? "").trimEnd();
 
-/** The row with blanks for pale characters. One drawn as a cursor before pale ones is the first of them. */
+/** The row with blanks for pale (dim) characters. A character drawn as a cursor before pale ones is pale, too. */
 function firmText(buffer: IBuffer, row: number): string {
   const line = buffer.getLine(row);
   let text = "";

@@ -9,10 +9,10 @@ export interface Sink {
 }
 
 export interface SinkEars {
-  /** Too much waits: whoever pours should stop until there is room. */
+  /** Too much waits: the caller should stop until there is room. */
   full(): void;
   roomy(): void;
-  /** Whoever read it is gone. What is poured from now on is lost. */
+  /** The reader is gone. What is poured from now on is lost. */
   gone(): void;
 }
 
@@ -21,7 +21,7 @@ const roomy = 256 * 1024;
 const atOnce = 256 * 1024;
 const againMs = 5;
 
-/** Not through `process.stdout`: on a terminal that waits with everything else until the terminal has taken it. */
+/** Not through `process.stdout`, which blocks the event loop until a terminal has taken the bytes. */
 export function pourInto(descriptor: number, ears: SinkEars): Sink {
   let waiting: Buffer[] = [];
   let held = 0;
@@ -46,7 +46,7 @@ export function pourInto(descriptor: number, ears: SinkEars): Sink {
     waiting = [];
     held = 0;
     settle();
-    // A full disk behind `> file` is not a reader who left: the agent goes on, and its output is kept by us.
+    // A full disk behind `> file` is not a reader who left: the agent goes on, and the holder keeps its output.
     if (code === "EPIPE" || code === "EIO" || code === "EBADF") ears.gone();
   }
 
@@ -99,13 +99,16 @@ export function pourInto(descriptor: number, ears: SinkEars): Sink {
   };
 }
 
-/** Puts back what a program may have changed, or had no time to undo: hidden cursor, colours, mouse and paste modes. */
+/** Undoes what a program may have left changed: hidden cursor, colours, mouse and paste modes. */
 export const calmDown = "\x1b[?25h\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l";
 
-/** Only from there: where it was not entered, it moves the cursor into what is on the screen. */
+/** Only where the full screen was entered: elsewhere this moves the cursor into what is on the screen. */
 export const leaveFullScreen = "\x1b[?1049l";
 
-/** Every key goes through and every byte is shown as it is, until the returned function, or the end of this process, puts the terminal back. */
+/**
+ * Every key goes through and every byte is shown as it is, until the returned function, or the end of this process,
+ * restores the terminal.
+ */
 export function enterRawMode(): () => void {
   const { stdin } = process;
   const restore = (): void => {
@@ -113,8 +116,8 @@ export function enterRawMode(): () => void {
     if (stdin.isRaw) stdin.setRawMode(false);
   };
   stdin.setRawMode(true);
-  // Node's raw mode still turns every line feed into two characters, which breaks what full-screen programs draw. Where there
-  // is no stty it stays so; all of it is undone together.
+  // Node's raw mode still turns every line feed into two characters, which breaks full-screen programs. Where there is
+  // no stty, it stays so. Leaving raw mode undoes both.
   spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });
   process.once("exit", restore); // every other way out
   return restore;

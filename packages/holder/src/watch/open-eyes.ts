@@ -6,11 +6,11 @@ import type { TreeWatch } from "../processes/watch-tree.ts";
 import type { Spec } from "../protocol/spec.ts";
 import { watchFolder } from "./watch-folder.ts";
 
-/** Everything a holder sees of its agent besides what it writes. */
+/** Everything a holder sees of its agent besides its output. */
 export interface Eyes {
-  /** Read at once. Connections are those of the look that the last reading began. */
+  /** Read at once. Connections are those of the look that the previous reading began. */
   facts(): ProcessFacts;
-  /** Resolves when the next `facts` are of now; files below a large folder are left to their round. */
+  /** Resolves when the next `facts` are current; files below a large folder wait for their round. */
   lookAnew(): Promise<void>;
   close(): void;
 }
@@ -46,7 +46,7 @@ export function openEyes(
     facts() {
       const facts = tree.facts();
       const changes = folder.changes();
-      // A look that is still under way since the last reading: repeating what was seen before it would look like rest.
+      // `null` while a look is still under way: repeating the earlier numbers would look like rest.
       const connections = looking === null ? seen : null;
       void look();
       return { ...facts, network: connections, files: changes === null ? null : { changes } };

@@ -1,10 +1,7 @@
 import module from "node:module"; // not its createRequire alone: our bundles begin with an import of that name
 import { Fault } from "@rouse/contract";
 
-/**
- * The part of `DatabaseSync` that we use. Two drivers have it: the one inside Node, and a package for a Node without
- * it.
- */
+/** The part of `DatabaseSync` that we use of two drivers: the one inside Node, and a package for older ones. */
 export interface DatabaseSync {
   readonly isOpen: boolean;
   /** Throws when the database is closed. */
@@ -12,10 +9,7 @@ export interface DatabaseSync {
   exec(sql: string): void;
   prepare<P extends unknown[] = unknown[], R = unknown>(sql: string): Statement<P, R>;
   function(name: string, answer: (text: string) => null): void;
-  /**
-   * With the package the database stays open, with its files and locks, until its statements are garbage-collected or
-   * their thread ends: see `readOnce`.
-   */
+  /** With the package it stays open until its statements are garbage-collected or their thread ends: see `readOnce`. */
   close(): void;
 }
 
@@ -104,10 +98,7 @@ const ioFaults =
     " ",
   );
 
-/**
- * Rows as arrays, a timeout for locks and `isTransaction` came with Node 22.16, so an older Node counts as one without
- * SQLite.
- */
+/** Rows as arrays, a timeout for locks and `isTransaction` came with Node 22.16: an older one counts as without. */
 function loadDriver(): Driver {
   const inside = withoutWarning(() => process.getBuiltinModule("node:sqlite") as Driver | undefined);
   if (inside !== undefined && "setReturnArrays" in inside.StatementSync.prototype) return inside;

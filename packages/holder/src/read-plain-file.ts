@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import { attempt } from "./attempt.ts";
 
 interface PlainFile {
   readonly handle: number;
@@ -10,10 +11,7 @@ interface PlainFile {
 /** Opening a pipe would wait for a writer, and block this process or one of the few threads that do all reading. */
 const withoutWaiting = constants.O_RDONLY | constants.O_NONBLOCK;
 
-/**
- * Reads a file whose path somebody else chose, or that an agent can replace. `null`: it is no plain file, or cannot be
- * opened.
- */
+/** Reads a file that somebody else chose or can replace. `null`: it is no plain file, or cannot be opened. */
 export function readPlainFile<T>(file: string, read: (found: PlainFile) => T): T | null {
   try {
     const handle = openSync(file, withoutWaiting);
@@ -70,10 +68,4 @@ export async function readBounded(handle: FileHandle, longest: number): Promise<
 }
 
 /** For callers that let somebody else open the file. */
-export function isPlainFile(file: string): boolean {
-  try {
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}
+export const isPlainFile = (file: string): boolean => attempt(() => statSync(file).isFile()) ?? false;

@@ -1,6 +1,8 @@
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import type { ExitStatus } from "@rouse/contract";
+import { attempt } from "./attempt.ts";
 import { hold } from "./hold.ts";
+import { readProcess } from "./processes/read-processes.ts";
 import type { Size } from "./protocol/messages.ts";
 import type { Spec } from "./protocol/spec.ts";
 import { calmDown, enterRawMode, leaveFullScreen, pourInto } from "./terminal/own-terminal.ts";
@@ -122,11 +124,6 @@ function hasTerminal(): boolean {
  * Whether our process group is in the foreground: then the terminal sends the signals of its keys to the agent as well.
  */
 function weHaveTheTerminal(): boolean {
-  try {
-    const stat = readFileSync("/proc/self/stat", "utf8");
-    const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return group === foreground;
-  } catch {
-    return false;
-  }
+  const own = attempt(() => readProcess(process.pid));
+  return own !== null && own.pgid === own.foreground;
 }

@@ -16,17 +16,11 @@ export interface StartOptions {
   readonly holderFile?: URL;
 }
 
-/**
- * Long, because a start is slow on a busy machine and an agent has only three. A holder that ends earlier is noticed at
- * once.
- */
+/** Long: a busy machine is slow, and an agent has only three starts. A holder that ends is noticed at once. */
 const readyWithinMs = 60_000;
 /** A holder mostly waits: it needs little room for young objects. */
 const flags = ["--max-semi-space-size=1"];
-/**
- * The variables a holder itself needs. The agent's environment is in its spec. A holder must not inherit another
- * agent's mark.
- */
+/** What a holder itself needs. It must not inherit the agent's environment, nor another agent's mark. */
 const inherited = ["PATH", "HOME", "TMPDIR", "TZ", "LANG", "LC_ALL"];
 
 /** Starts an agent with a holder of its own, which outlives this process. */

@@ -1,10 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import type { ExitFile } from "./protocol/spec.ts";
 
-/**
- * Writes a temporary file, for its owner only, and syncs it. Renamed to `file`, it is found whole or not at all, also
- * after a power cut.
- */
+/** Writes and syncs a private temporary file. Renamed to `file`, it is found whole or not at all after a power cut. */
 export function writeBeside(file: string, text: string): string {
   const temporary = `${file}.${process.pid}.new`;
   const handle = openSync(temporary, "w", 0o600);

@@ -110,10 +110,7 @@ function hindrance(keyboard: Keyboard, { notAfter, whenIdle }: Nudge): NudgeRefu
   return Date.now() > notAfter ? "expired" : null;
 }
 
-/**
- * While a program redraws, its input may be missing or its cursor elsewhere: only two looks can tell that there is no
- * input.
- */
+/** While a program redraws, its input may be missing for a moment: only two looks can tell that there is none. */
 async function lookForPlace(keyboard: Keyboard, nudge: Nudge): Promise<Seen<FreePlace>> {
   const place = placeOn(await lookAt(keyboard), keyboard, nudge);
   if (place.kind === "place" || (place.because !== "no-input" && place.because !== "full-screen")) return place;

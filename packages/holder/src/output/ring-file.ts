@@ -188,10 +188,7 @@ interface Wanted {
   readonly at: number | null;
 }
 
-/**
- * Begins a new life in the ring at `path`. A ring of another size, with other offsets or damaged is replaced by a new
- * file.
- */
+/** Begins a new life in the ring. One of another size, with other offsets or damaged is replaced by a new file. */
 export function openRingFile(path: string, { keep, keepHistory, at }: Wanted): Ring {
   const file = openIfThere(path, "r+");
   const found = file === null ? null : readHeader(file);

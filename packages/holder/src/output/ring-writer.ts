@@ -1,5 +1,6 @@
 import { close, write } from "node:fs";
 import { promisify } from "node:util";
+import { attempt } from "../attempt.ts";
 import { leap, newHeader, openRingFile, packHeader, piecesAt, type RingHeader, readRing, slotOf } from "./ring-file.ts";
 
 const writeTo = promisify(write);
@@ -8,10 +9,7 @@ const closeFile = promisify(close);
 /** How long a failing disk is left alone. */
 const tryAgainMs = 3000;
 const tailBytes = 256 * 1024;
-/**
- * Each write costs two trips to the disk whatever its size, so output is gathered for a moment or until there is a good
- * piece of it.
- */
+/** A write costs two trips to the disk whatever its size, so output is gathered for this long or up to this size. */
 const gatherMs = 50;
 const goodPiece = 256 * 1024;
 
@@ -22,10 +20,7 @@ interface RingOptions {
   readonly onFault: (fault: Error | null) => void;
 }
 
-/**
- * Never throws and never blocks: what the disk does not take stays in memory as far as there is room, the rest becomes
- * a gap.
- */
+/** Never throws or blocks: what the disk does not take stays in memory while there is room, then becomes a gap. */
 export function openRing(path: string, { keep, keepHistory, onFault }: RingOptions) {
   let file: number | null = null;
   let header: RingHeader;
@@ -161,13 +156,7 @@ export function openRing(path: string, { keep, keepHistory, onFault }: RingOptio
 }
 
 /** A ring that cannot be written may still say where it ends. */
-function endOf(path: string): number {
-  try {
-    return readRing(path, { from: null, limit: 0 })?.end ?? 0;
-  } catch {
-    return 0;
-  }
-}
+const endOf = (path: string): number => attempt(() => readRing(path, { from: null, limit: 0 }))?.end ?? 0;
 
 /** The end of what was written, in memory: available also when the disk is full. */
 function createLastBytes(size: number, beginsAt: number) {
@@ -198,10 +187,7 @@ function createLastBytes(size: number, beginsAt: number) {
   };
 }
 
-/**
- * Small chunks are put together in blocks of this size: a program that writes letter by letter would otherwise cost an
- * object each.
- */
+/** Small chunks share blocks of this size: a program that writes letter by letter would cost an object for each. */
 const blockBytes = 64 * 1024;
 const smallBytes = 16 * 1024;
 

@@ -41,10 +41,7 @@ export function awaitLeftovers(tree: TreeWatch, tell: () => void) {
   };
 }
 
-/**
- * The processes that outlived an agent. A process in the middle of `exec` shows no environment: when none is found, a
- * second look follows.
- */
+/** Looks twice before it says that no process was left: one in the middle of `exec` shows no environment. */
 export async function findLeftovers(tree: TreeWatch): Promise<ProcessInfo[]> {
   const found = lookOnce(tree);
   if (found.length > 0) return found;

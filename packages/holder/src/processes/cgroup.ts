@@ -111,8 +111,7 @@ function groupAt(folder: string) {
       return true;
     },
     /**
-     * Removes the group if no process is in the agent's half. If this process is in the holder's half, it leaves for
-     * the folder above.
+     * Removes the group if the agent's half is empty. From the holder's half this process leaves for the folder above.
      */
     remove(): void {
       if (members().length > 0) return;
@@ -125,10 +124,7 @@ function groupAt(folder: string) {
 /** More holders than sweep at the same moment. */
 const mostSweepers = 100;
 
-/**
- * While we are in the agent's half, the holder's half is empty and another holder may sweep it away: then it is made
- * anew, until we are in it.
- */
+/** The holder's half is empty meanwhile, and another holder may sweep it away: then it is made anew. */
 function goBack(holder: string): void {
   for (let n = 0; n < mostSweepers; n++) {
     if (attempt(() => moveTo(holder))) return;

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { uptime } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { attempt } from "../attempt.ts";
 import { holderFiles, holdersFolder } from "../protocol/holder-files.ts";
 import type { ProcessId } from "../protocol/spec.ts";
 import { locateOwnGroup } from "./cgroup.ts";
@@ -63,20 +64,14 @@ export function createOwnerTest(root: TreeRoot, read: (pid: number) => ProcessIn
   return ownerOf;
 }
 
-/**
- * The agent that a process holds, other than ourselves: told by its arguments from its first moment on, or by a claimed
- * name.
- */
+/** The agent that another process holds: told by its arguments from the first moment on, or by a claimed name. */
 function heldBy(info: ProcessInfo): string | null {
   if (info.pid === process.pid || !runsNode(info.pid)) return null;
   const words = textOf(`/proc/${info.pid}/cmdline`).split("\0").slice(0, -1);
   return spawnedFor(info, words) ?? (words.includes("run") ? runsInForeground(info) : null);
 }
 
-/**
- * A holder in the background: `node … holder.js FOLDER`. Until it has claimed the name, the process that started it
- * has.
- */
+/** A holder in the background: `node … holder.js FOLDER`. At first its parent has the claim of the name. */
 function spawnedFor(info: ProcessInfo, words: readonly string[]): string | null {
   const folder = words.at(-1) ?? "";
   if (basename(words.at(-2) ?? "") !== "holder.js" || basename(dirname(folder)) !== "holders") return null;
@@ -96,7 +91,7 @@ function runsInForeground(info: ProcessInfo): string | null {
   const name = keyOf(info);
   if (lookedAt.has(name)) return null;
   for (const home of homesIn(environmentOf(info.pid))) {
-    const found = namesIn(home)
+    const found = (attempt(() => readdirSync(holdersFolder(home))) ?? [])
       .map((agentId) => readClaim(holderFiles(home, agentId).holder))
       .find((claim) => claim !== null && areSame(claim.holder, info));
     if (found != null) return found.agentId;
@@ -106,10 +101,7 @@ function runsInForeground(info: ProcessInfo): string | null {
   return null;
 }
 
-/**
- * The owner of the control group a process is in, if that is another agent's and its holder still lives in the other
- * half.
- */
+/** The owner of a process's control group, if that is another agent's and its holder lives in the other half. */
 function groupOwner({ pid }: ProcessInfo, { cgroup }: TreeRoot): string | null {
   const own = textOf(`/proc/${pid}/cgroup`);
   const name = /^0::.*?\/rouse-agents\/([^/\n]+)\/(?:agent|holder)(?:\/|$)/m.exec(own)?.[1];
@@ -141,32 +133,15 @@ function homesIn(environment: ReadonlyMap<string, string>): string[] {
   return home === "" ? [] : [join(home, ".rouse")];
 }
 
-function namesIn(home: string): string[] {
-  try {
-    return readdirSync(holdersFolder(home));
-  } catch {
-    return []; // not there, or not for us
-  }
-}
-
+/** `null`: there is none, or it is not whole. */
 function readClaim(file: string): Claim | null {
-  try {
-    const { agentId, holder, agent, mark } = JSON.parse(textOf(file)) as Partial<Claim>;
-    if (typeof agentId !== "string" || typeof holder?.pid !== "number") return null;
-    return { agentId, holder, agent: agent ?? null, mark: mark ?? "" };
-  } catch {
-    return null; // none, or not whole
-  }
+  const { agentId, holder, agent, mark }: Partial<Claim> = attempt(() => JSON.parse(textOf(file))) ?? {};
+  if (typeof agentId !== "string" || typeof holder?.pid !== "number") return null;
+  return { agentId, holder, agent: agent ?? null, mark: mark ?? "" };
 }
 
 /** Empty when the file is gone, hidden from us or cannot be read: then it shows no owner. */
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return "";
-  }
-}
+const textOf = (file: string): string => attempt(() => readFileSync(file, "utf8")) ?? "";
 
 const environmentOf = (pid: number) => parseEnvironment(textOf(`/proc/${pid}/environ`));
 

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { endianness } from "node:os";
 import { basename } from "node:path";
+import { attempt } from "../attempt.ts";
 import type { ProcessId } from "../protocol/spec.ts";
 
 /** What an agent's processes are found by. */
@@ -105,13 +106,8 @@ export const areSame = (a: ProcessId, b: ProcessId): boolean => a.pid === b.pid 
  * The name of the file that a process runs, also when an update has deleted the file. A process can choose its own
  * name, but not this. `null`: the process is gone, or another user's.
  */
-export function executableOf(pid: number): string | null {
-  try {
-    return basename(readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, ""));
-  } catch {
-    return null;
-  }
-}
+export const executableOf = (pid: number): string | null =>
+  attempt(() => basename(readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, "")));
 
 export const markVariable = "ROUSE_MARK";
 

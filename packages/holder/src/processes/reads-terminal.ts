@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { attempt } from "../attempt.ts";
 import type { ProcessInfo } from "./read-processes.ts";
 
 /** Numbers of the system calls that wait for input. `select` counts only with a single descriptor, which then is 0. */
@@ -24,7 +25,8 @@ export function readsTerminal(members: readonly ProcessInfo[], terminal: number)
 
 function doesRead({ pid, threads }: ProcessInfo, terminal: number): boolean | null {
   if (threads > mostThreads) return false;
-  const answers = threadsOf(pid).map((thread) => threadReads(pid, thread, terminal));
+  const running = attempt(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+  const answers = running.map((thread) => threadReads(pid, thread, terminal));
   return answers.includes(true) || (answers.includes(null) ? null : false);
 }
 
@@ -44,10 +46,7 @@ function waitsFor([call = Number.NaN, ...args]: readonly number[], numbers: (typ
   return numbers.select.includes(call) && count === 1 && input !== 0 && timeout === 0 ? 0 : null;
 }
 
-/**
- * Where calls are hidden, the kernel may still name the function that a thread waits in. Newer kernels name the same
- * one for sockets.
- */
+/** The function of the kernel that a thread waits in. Newer kernels name the same one for sockets. */
 function guessFromKernel(pid: number, thread: string): boolean | null {
   const place = read(`/proc/${pid}/task/${thread}/wchan`);
   if (place === "gone") return false;
@@ -64,14 +63,6 @@ function isTerminal(pid: number, descriptor: number, terminal: number): boolean 
     return rdev === terminal || rdev === ownTerminal;
   } catch (error) {
     return isGone(error) ? false : null;
-  }
-}
-
-function threadsOf(pid: number): readonly string[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`);
-  } catch {
-    return [];
   }
 }
 

@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { SparedProcess } from "@rouse/contract";
+import { attempt } from "../attempt.ts";
 import type { Kin, OthersProcess } from "./find-tree.ts";
 import { createOwnerTest } from "./other-agents.ts";
 import {
@@ -181,10 +182,7 @@ const isManaged = (info: ProcessInfo): boolean =>
   isSharedServer(info) &&
   (argumentsOf(info.pid).includes("--managed-daemon") || argumentsOf(info.pid).includes("pid-update-loop"));
 
-/**
- * The server, or the process beside it that keeps it up to date. Both lead a session; a server that an agent runs as
- * its own program does not.
- */
+/** The server, or its updater. Both lead a session; a server that an agent runs as its own program does not. */
 function isSharedServer({ pid, session }: ProcessInfo): boolean {
   if (session !== pid || !runsCodex(pid)) return false;
   const [, first, ...rest] = argumentsOf(pid);
@@ -214,12 +212,7 @@ function homeOf(pid: number): string | null {
   const environment = environmentOf(pid);
   const home = environment.get("HOME") ?? "";
   const folder = environment.get("CODEX_HOME") || (home === "" ? "" : join(home, ".codex"));
-  if (folder === "") return null;
-  try {
-    return realpathSync(folder);
-  } catch {
-    return folder;
-  }
+  return folder === "" ? null : (attempt(() => realpathSync(folder)) ?? folder);
 }
 
 const runsCodex = (pid: number): boolean => executableOf(pid) === "codex";

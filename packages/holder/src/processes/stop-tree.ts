@@ -73,10 +73,7 @@ function whyRefuse({ agent, ownGroup }: TreeRoot): OrderRefusal | null {
   return isSame(agent) && readProcess(agent.pid)?.pgid === ownGroup ? "own-group" : null;
 }
 
-/**
- * No process of the tree was found, and the pid may belong to another process now. Only an existing, empty group proves
- * that the tree has ended.
- */
+/** The pid may belong to another process now. Only an existing, empty group proves that the tree has ended. */
 function explainNobody(root: TreeRoot, spared: { spared?: SparedProcess[] }): StopOutcome {
   const { agent } = root;
   if (hasGroup(root) || identityOf(agent.pid) === null) return { kind: "already-over", ...spared };

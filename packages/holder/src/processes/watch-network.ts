@@ -117,10 +117,7 @@ function socketsOf(pids: readonly number[]): ReadonlySet<string> | null {
   return inodes;
 }
 
-/**
- * The connections of the processes, from the tables of each network namespace they are in. Read in a thread: long
- * tables take long.
- */
+/** Reads the tables of each network namespace that a process is in. Asynchronous: long tables take long. */
 async function connectionsOf(pids: readonly number[], inodes: ReadonlySet<string>): Promise<SocketEntry[]> {
   const networks = new Map(pids.map((pid) => [read(() => readlinkSync(`/proc/${pid}/ns/net`), null), pid]));
   const files = [...networks.values()].flatMap((pid) =>

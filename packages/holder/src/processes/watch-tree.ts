@@ -112,10 +112,7 @@ function createGrowingTotal() {
 function createYoungest(agent: ProcessId) {
   let last: (ProcessId & { readonly at: number }) | null = null;
   return {
-    /**
-     * The moment is computed once for each process: the clock may be set meanwhile, and computing it anew would move it
-     * a little.
-     */
+    /** Computed once for each process: computing it anew would move it a little, or much when the clock is set. */
     startedAt(members: readonly ProcessId[], ticksPerSecond: number): number | null {
       const child = members
         .filter(({ pid }) => pid !== agent.pid)

@@ -2,6 +2,7 @@ import { connect } from "node:net";
 import type { NudgeRefusal, SharedTurn } from "@rouse/contract";
 import WebSocket, { type RawData } from "ws";
 import manifest from "../../package.json" with { type: "json" };
+import { attempt } from "../attempt.ts";
 import { within } from "../watch/clock.ts";
 import type { CodexScreen, CodexTurn } from "./find-codex-turn.ts";
 
@@ -46,7 +47,7 @@ function callServer(path: string, mostFrames: number) {
 
   function hear(data: RawData, isBinary: boolean): void {
     frames += 1;
-    const message = isBinary || frames > mostFrames ? null : parse(String(data));
+    const message = isBinary || frames > mostFrames ? null : fieldsOf(attempt(() => JSON.parse(String(data))));
     if (message === null) return lose("it talks nonsense");
     // Its own notifications and requests have a method; they are not answered.
     if ("method" in message || message["id"] !== asked) return;
@@ -83,23 +84,12 @@ const silent = "it does not answer";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function parse(text: string): Fields | null {
-  try {
-    return fieldsOf(JSON.parse(text));
-  } catch {
-    return null;
-  }
-}
-
 const fieldsOf = (value: unknown): Fields | null =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : null;
 
 const fieldOf = (value: unknown, name: string): unknown => fieldsOf(value)?.[name];
 
-/**
- * Nothing was sent when the server was unreachable or the words were held back. An unanswered message may have been
- * taken or not.
- */
+/** Unreachable and held back: nothing was sent. Unanswered: the message may have been taken or not. */
 export type Steered =
   | { readonly kind: "steered" }
   | { readonly kind: "held-back"; readonly because: NudgeRefusal }

@@ -2,6 +2,7 @@ import { lstatSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { isCodexExec } from "@rouse/core";
+import { attempt } from "../attempt.ts";
 import type { Running } from "./find-running.ts";
 
 /** A turn of a Codex with a full screen, and the server that runs it. */
@@ -45,15 +46,13 @@ export function findCodexScreen({ family, args, cwd, env }: Running, sessionFile
  * socket and their folders must belong to this user, and no other user may be able to replace them.
  */
 function findOwnSocket(path: string): string | null {
-  try {
+  return attempt(() => {
     if (lstatSync(path).uid !== process.getuid?.() || !isKeptFromOthers(dirname(path))) return null;
     const real = realpathSync(path);
     const socket = lstatSync(real);
     if (!socket.isSocket() || socket.uid !== process.getuid()) return null;
     return isKeptFromOthers(dirname(real)) ? real : null;
-  } catch {
-    return null;
-  }
+  });
 }
 
 const writableByOthers = 0o022;

@@ -36,10 +36,7 @@ export function findRunning(root: number, members: readonly ProcessInfo[]): Runn
   return null;
 }
 
-/**
- * The processes of one program: itself, and processes of its family that it started directly. One that a tool starts is
- * another program.
- */
+/** The program, and processes of its family that it started directly. One that a tool starts is another program. */
 export function processesOf({ pid, family }: Running, members: readonly ProcessInfo[]): ReadonlySet<number> {
   const own = new Set([pid]);
   for (let before = 0; before !== own.size; ) {

@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import type { EpochMs } from "@rouse/contract";
 import { optionsOfClaude, optionsOfCodex } from "@rouse/core";
+import { attempt } from "../attempt.ts";
 import { readAllProcesses } from "../processes/read-processes.ts";
 import { readPlainFile } from "../read-plain-file.ts";
 import { describeRunning, type Running } from "./find-running.ts";
@@ -48,10 +49,7 @@ export function findSessionFile(
 /** Finds conversations of opencode; loaded only where opencode runs. */
 export type OpencodeDatabase = Pick<typeof import("./read-opencode-database.ts"), "findConversations">;
 
-/**
- * A person may begin another conversation, or go back to one, at any time: the one that was continued last is the
- * current one.
- */
+/** A person may switch conversations at any time: the one that was continued last is the current one. */
 function chooseConversation(
   { findConversations }: OpencodeDatabase,
   running: Running,
@@ -164,10 +162,7 @@ interface Content {
 /** Transcripts of subagents have other names. */
 const isTranscript = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\.jsonl$/;
 
-/**
- * When a conversation was last continued, and by what kind of program: one without a screen is a tool that somebody
- * runs.
- */
+/** When a conversation was last continued, and by what kind of program: one without a screen is a tool. */
 interface Stamp {
   readonly timestamp: string;
   readonly entrypoint: unknown;
@@ -187,10 +182,7 @@ export const lastWritten = (file: string): EpochMs | null => {
   return Number.isNaN(at) ? null : at;
 };
 
-/**
- * Conversations of Codex that the same kind of program began in the same folder after the current one: each is another
- * file.
- */
+/** Conversations that the same kind of Codex began in the same folder after the current one, each in its file. */
 function laterRollouts(running: Running, current: string): readonly string[] {
   const originator = originatorOf(current);
   const recent = codexFolders(running).slice(-newestDays).flatMap(list);
@@ -248,10 +240,7 @@ function codexFolders(running: Running): string[] {
 
 const mostDays = 30;
 
-/**
- * Gemini CLI has one folder for each working folder, named by a list of its own; each file says which folder it is
- * about.
- */
+/** Gemini CLI has one folder for each working folder; each file says which working folder it is about. */
 function geminiFiles(running: Running): string[] {
   const base = join(running.env["GEMINI_CLI_HOME"] ?? homeOf(running), ".gemini", "tmp");
   return list(base)
@@ -291,34 +280,13 @@ function readPiece(file: string, from: (size: number) => number, most?: number):
 }
 
 function parse(line: string): Record<string, unknown>[] {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? [value as Record<string, unknown>] : [];
-  } catch {
-    return [];
-  }
+  const value: unknown = attempt(() => JSON.parse(line));
+  return typeof value === "object" && value !== null ? [value as Record<string, unknown>] : [];
 }
 
-function list(folder: string): string[] {
-  try {
-    return readdirSync(folder).map((name) => join(folder, name));
-  } catch {
-    return [];
-  }
-}
+const list = (folder: string): string[] => attempt(() => readdirSync(folder).map((name) => join(folder, name))) ?? [];
 
-function isChangedSince(file: string, at: number): boolean {
-  try {
-    return statSync(file).mtimeMs >= at - slackMs;
-  } catch {
-    return false;
-  }
-}
+const isChangedSince = (file: string, at: number): boolean =>
+  (attempt(() => statSync(file).mtimeMs) ?? Number.NEGATIVE_INFINITY) >= at - slackMs;
 
-function real(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch {
-    return folder;
-  }
-}
+const real = (folder: string): string => attempt(() => realpathSync(folder)) ?? folder;

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { findProgram, optionsOfClaude } from "@rouse/core";
+import { attempt } from "../attempt.ts";
 import type { HolderLog } from "../holder-log.ts";
 import type { Spec } from "../protocol/spec.ts";
 import { readPlainText } from "../read-plain-file.ts";
@@ -138,12 +139,8 @@ function withoutOurs(args: readonly string[], cwd: string): readonly string[] {
 }
 
 function isOurPlugin(cwd: string, folder = ""): boolean {
-  try {
-    const manifest: unknown = JSON.parse(readPlainText(manifestIn(resolve(cwd, folder))) ?? "null");
-    return (manifest as { name?: unknown } | null)?.name === pluginName;
-  } catch {
-    return false; // no plugin that could be ours
-  }
+  const manifest: unknown = attempt(() => JSON.parse(readPlainText(manifestIn(resolve(cwd, folder))) ?? "null"));
+  return (manifest as { name?: unknown } | null)?.name === pluginName;
 }
 
 /** Where an organization's settings for Claude Code lie, which users cannot change. */
@@ -159,11 +156,8 @@ export function forbidsPlugins(env: Readonly<Record<string, string>>, folders = 
 
 const forbids = /"disableSideloadFlags"\s*:\s*true/;
 
+/** Most machines have no such folder. */
 function addedIn(folder: string): string[] {
   const added = join(folder, "managed-settings.d");
-  try {
-    return readdirSync(added).map((name) => join(added, name));
-  } catch {
-    return []; // there is no such folder on most machines
-  }
+  return attempt(() => readdirSync(added).map((name) => join(added, name))) ?? [];
 }

@@ -11,10 +11,7 @@ export interface HookNudges {
   heard(event: string): { readonly answer: HookAnswer | null; readonly read: string | null };
   /** Withdraws a nudge that waits. Nothing happens when it was given already. */
   withdraw(id: string): void;
-  /**
-   * The screen shows that the program waits for a person, whatever its last hook said: a turn that a person interrupts
-   * ends without a hook.
-   */
+  /** The screen shows that the program waits for a person: a turn that a person interrupts ends without a hook. */
   rests(): void;
   /** A nudge that was given and not confirmed yet. */
   given(): { readonly id: string; readonly text: string } | null;
@@ -22,10 +19,7 @@ export interface HookNudges {
   end(): void;
 }
 
-/**
- * These hooks can carry a message: one comes right before the model is asked, the other at the end of a turn, which
- * goes on then.
- */
+/** Hooks that can carry a message: right before the model is asked, and at the end of a turn, which goes on then. */
 const places: readonly string[] = ["PostToolBatch", "Stop"];
 /** After these the model has answered, and so has read what it was given before. */
 const answers: readonly string[] = ["PreToolUse", "PostToolBatch", "Stop"];

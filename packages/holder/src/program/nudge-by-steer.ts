@@ -5,22 +5,7 @@ import type { Nudge } from "../nudge/type-nudge.ts";
 import type { Steered } from "./call-codex.ts";
 import type { CodexTurn } from "./find-codex-turn.ts";
 
-/**
- * Puts a message into a turn of Codex through the server that runs it. No key is pressed: a person's half-typed line
- * stays as it is.
- */
-export interface SteerNudges {
-  /** A turn is under way that a message can be put into. */
-  possible(): boolean;
-  /** `null`: its server cannot be reached, and nothing was sent. */
-  give(nudge: Nudge): Promise<NudgeDelivery | null>;
-  /** Takes a line of the session file. */
-  heard(line: string): void;
-  /** The nudge that the session file has shown to have been read: returned once, and not before it was sent. */
-  read(): string | null;
-  /** The agent has ended. */
-  end(): void;
-}
+export type SteerNudges = ReturnType<typeof nudgeBySteer>;
 
 /** `words` is `null` once they were read. */
 interface Given {
@@ -29,7 +14,8 @@ interface Given {
   readonly sent: boolean;
 }
 
-export function nudgeBySteer(openTurn: () => CodexTurn | null, catchUp: () => void, log: HolderLog): SteerNudges {
+/** Puts a message into a turn through Codex's server. No key is pressed: a half-typed line stays as it is. */
+export function nudgeBySteer(openTurn: () => CodexTurn | null, catchUp: () => void, log: HolderLog) {
   let over = false;
   /** A turn whose server failed: until the next turn messages go another way. */
   let closedTo: string | null = null;
@@ -50,10 +36,7 @@ export function nudgeBySteer(openTurn: () => CodexTurn | null, catchUp: () => vo
     return null;
   }
 
-  /**
-   * Loads the code that talks to Codex only here: most agents are other programs, and most holders never send a
-   * message.
-   */
+  /** Loads the code that talks to Codex only here: most holders never need it. */
   async function steer(turn: CodexTurn, nudge: Nudge): Promise<Steered> {
     const loaded = await import("./call-codex.ts").catch((error: unknown) => String(error));
     if (typeof loaded === "string") return { kind: "unreachable", because: loaded };
@@ -61,8 +44,10 @@ export function nudgeBySteer(openTurn: () => CodexTurn | null, catchUp: () => vo
   }
 
   return {
+    /** A turn is under way that a message can be put into. */
     possible: () => find() !== null,
-    async give(nudge) {
+    /** `null`: the server cannot be reached, and nothing was sent. */
+    async give(nudge: Nudge): Promise<NudgeDelivery | null> {
       const turn = find();
       if (turn === null) return null;
       const said = await steer(turn, nudge);
@@ -82,16 +67,19 @@ export function nudgeBySteer(openTurn: () => CodexTurn | null, catchUp: () => vo
           return { kind: "not-sent", because: "not-echoed" };
       }
     },
-    heard(line) {
+    /** Takes a line of the session file. */
+    heard(line: string): void {
       if (given !== null && given.words !== null) given = { ...given, words: followSteered(given.words, line) };
     },
-    read() {
+    /** The nudge that the session file has shown to have been read: returned once, and not before it was sent. */
+    read(): string | null {
       if (given === null || given.words !== null || !given.sent) return null;
       const { id } = given;
       given = null;
       return id;
     },
-    end() {
+    /** The agent has ended. */
+    end(): void {
       over = true;
     },
   };

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { endianness } from "node:os";
 import { join } from "node:path";
+import { attempt } from "../attempt.ts";
 import { identityOf, isSame } from "../processes/read-processes.ts";
 import type { ProcessId } from "../protocol/spec.ts";
 
@@ -45,14 +46,11 @@ export function recogniseCaller(
   }
 }
 
-/**
- * The kernel's name of the caller's end of a connection; `null` when that is closed already, which is no reason to
- * trust it.
- */
+/** The kernel's name of the caller's end; `null` when that is closed already, which is no reason to trust it. */
 function socketOf({ from, to }: Connection, proc: string): string | "unknown" | null {
   let isRead = false;
   for (const table of ["tcp", "tcp6"]) {
-    const rows = read(join(proc, "net", table));
+    const rows = attempt(() => readFileSync(join(proc, "net", table), "utf8"));
     if (rows === null) continue;
     isRead = true;
     // number: local-address:port remote-address:port state … uid timeout inode
@@ -74,24 +72,11 @@ const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4
 function hasOpen(pid: number, socket: string, proc: string): "yes" | "no" | "unknown" {
   const folder = join(proc, String(pid), "fd");
   try {
-    return readdirSync(folder).some((file) => target(join(folder, file)) === socket) ? "yes" : "no";
+    // A descriptor may be closed meanwhile.
+    return readdirSync(folder).some((file) => attempt(() => readlinkSync(join(folder, file))) === socket)
+      ? "yes"
+      : "no";
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "ENOENT" ? "no" : "unknown";
-  }
-}
-
-function target(file: string): string | null {
-  try {
-    return readlinkSync(file);
-  } catch {
-    return null; // closed meanwhile
-  }
-}
-
-function read(file: string): string | null {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return null;
   }
 }

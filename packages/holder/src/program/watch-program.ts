@@ -39,10 +39,7 @@ export interface ProgramNews {
   readonly containment: Containment;
 }
 
-/**
- * What a holder knows about its agent's program, besides its screen and its stream: its hooks, its session file, and
- * which program it is.
- */
+/** What a holder knows about its agent's program by its hooks, its session file and its processes. */
 export interface ProgramWatch {
   /** What to start, and what to add to the environment. */
   readonly command: readonly string[];
@@ -108,10 +105,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
   let news: ProgramNews | null = null;
   const looking = createAlarm(look);
 
-  /**
-   * The tools of a program have its token, too. A tool could report a limit that does not exist, or take a nudge and
-   * confirm it.
-   */
+  /** The tools of a program have its token, too: one could report a false limit, or take a nudge and confirm it. */
   function admit(connection: Connection): boolean {
     const caller = tree === null ? "unknown" : callerOf(connection);
     if (caller === "unknown") hooksOpenTo = "its tools could call them as well";
@@ -143,10 +137,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     return answer ?? withheld ?? { body: {} };
   }
 
-  /**
-   * A hook says that a person cleared the conversation, but not before their next message which one follows. The files
-   * show that.
-   */
+  /** A hook says that a person cleared the conversation, but not which one follows. The files show that. */
   function enterCleared(): void {
     const file = cleared === null ? null : findCleared(cleared.transcript, cleared.at);
     if (file === null) return;
@@ -225,9 +216,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
   function enter(found: Running): void {
     running = found;
     if (spec.family !== "generic") return;
-    tail = null;
-    session = null;
-    fileState = startStream();
+    leaveConversation();
     if (found.family === family) return;
     family = found.family;
     news?.runs(family);
@@ -238,11 +227,15 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     if (running === null) return;
     readFile();
     running = null;
+    leaveConversation();
+    family = "generic";
+    news?.runs(family);
+  }
+
+  function leaveConversation(): void {
     tail = null;
     session = null;
     fileState = startStream();
-    family = "generic";
-    news?.runs(family);
   }
 
   /** A program that was started by its own name may not be found among the processes. */
@@ -382,10 +375,7 @@ interface Followed {
   readonly since?: EpochMs | null;
 }
 
-/**
- * The program of an agent that ended before anybody looked at its processes: its folder and environment are those it
- * was started with.
- */
+/** The program of an agent that ended before its processes were looked at, as it was started. */
 function asStarted(spec: Spec, startedAt: number): Running | null {
   const program = findProgram(spec.resumed ?? spec.command);
   if (program === null || program.family !== spec.family) return null;

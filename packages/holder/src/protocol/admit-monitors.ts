@@ -6,26 +6,12 @@ export interface MonitorId {
   readonly epoch: number;
 }
 
-export interface Admission {
-  /**
-   * Why a monitor is refused; `null` when it is admitted. Remembers the epoch, and the store of the first monitor of
-   * all.
-   */
-  refuses(monitor: MonitorId): HolderRefusal | null;
-  /** A person hands the agent over: it belongs to this store now, whatever epochs the other store had. */
-  adopt(store: string): void;
-  store(): string | null;
-  /** The highest epoch that a monitor of that store came with. */
-  epoch(): number | null;
-}
+export type Admission = ReturnType<typeof admitMonitors>;
 
-/**
- * An epoch grows by one with every start of a monitor. One that is this much higher is wrong, and would lock out all
- * later monitors.
- */
+/** An epoch grows by one with every start. One this much higher is wrong, and would lock out all later monitors. */
 export const highestLeap = 10_000;
 
-/** `known`: the store a holder belongs to, and the highest epoch it saw. */
+/** The first argument: the store a holder belongs to, and the highest epoch it saw. */
 export function whyRefused(
   { store, epoch }: { readonly store: string | null; readonly epoch: number | null },
   monitor: MonitorId,
@@ -37,7 +23,7 @@ export function whyRefused(
 }
 
 /** An epoch counts only for its store. `belongsTo` is called whenever the agent gets another store. */
-export function admitMonitors(bornFor: string | null, belongsTo: (store: string) => void): Admission {
+export function admitMonitors(bornFor: string | null, belongsTo: (store: string) => void) {
   let store = bornFor;
   let highest: number | null = null;
 
@@ -48,15 +34,18 @@ export function admitMonitors(bornFor: string | null, belongsTo: (store: string)
   }
 
   return {
-    refuses(monitor) {
+    /** Why a monitor is refused. `null`: it is admitted; its epoch, and the store of the first one, are remembered. */
+    refuses(monitor: MonitorId): HolderRefusal | null {
       const because = whyRefused({ store, epoch: highest }, monitor);
       if (because !== null) return because;
       if (store === null) belong(monitor.store);
       highest = monitor.epoch;
       return null;
     },
+    /** A person hands the agent over: it belongs to this store now, whatever epochs the other store had. */
     adopt: belong,
     store: () => store,
+    /** The highest epoch that a monitor of that store came with. */
     epoch: () => highest,
   };
 }

@@ -1,6 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { attempt } from "../attempt.ts";
 import { writeWhole } from "../write-whole.ts";
 import type { MonitorId } from "./admit-monitors.ts";
 
@@ -45,12 +46,8 @@ export type HolderFiles = ReturnType<typeof holderFiles>;
 
 /** The monitor that came last; `null` when none ever did, or its file is not (yet) whole. */
 export function readStore(home: string): MonitorId | null {
-  try {
-    const { store, epoch } = JSON.parse(readFileSync(storeFile(home), "utf8")) as Partial<MonitorId>;
-    return typeof store === "string" && Number.isSafeInteger(epoch) ? { store, epoch: Number(epoch) } : null;
-  } catch {
-    return null;
-  }
+  const { store, epoch }: Partial<MonitorId> = attempt(() => JSON.parse(readFileSync(storeFile(home), "utf8"))) ?? {};
+  return typeof store === "string" && Number.isSafeInteger(epoch) ? { store, epoch: Number(epoch) } : null;
 }
 
 /**
@@ -64,13 +61,7 @@ export function makeSecret(file: string): string {
 }
 
 /** `""` when it cannot be read: the holder then refuses the connection and says why. */
-export function readSecret(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return "";
-  }
-}
+export const readSecret = (file: string): string => attempt(() => readFileSync(file, "utf8")) ?? "";
 
 /** Compares in constant time. */
 export const isSecret = (given: string, secret: string): boolean => timingSafeEqual(digest(given), digest(secret));

@@ -30,10 +30,7 @@ export interface StopOrder {
   readonly kind: "stop";
   /** How long it may take to end by itself; ten minutes at most. */
   readonly graceMs: number;
-  /**
-   * Not while a terminal is attached. Monitors of earlier versions do not send it, holders of earlier versions ignore
-   * it.
-   */
+  /** Not while a terminal is attached. Earlier versions do not send it, and ignore it. */
   readonly unlessAttached?: boolean | undefined;
   /** Not begun after this moment of the wall clock. Versions as above. */
   readonly notAfter?: number | undefined;
@@ -41,10 +38,7 @@ export interface StopOrder {
   readonly silentAt?: number | undefined;
 }
 
-/**
- * Do not begin the stop with this key, whether it came or is still to come. A holder of an earlier version hangs up,
- * and does nothing.
- */
+/** Do not begin the stop with this key, whether it came or is to come. Holders of earlier versions hang up. */
 export interface WithdrawOrder {
   readonly kind: "withdraw-stop";
 }
@@ -54,10 +48,7 @@ export interface NudgeOrder {
   readonly kind: "nudge";
   /** At most 2000 characters. */
   readonly text: string;
-  /**
-   * Not given after this moment of the wall clock. The same order with a moment that is past withdraws a nudge that is
-   * not begun.
-   */
+  /** Not given after this moment of the wall clock. Sent again with a moment that is past, it withdraws the nudge. */
   readonly notAfter: number;
   /** Also into a terminal that a person has open but left alone. Holders of earlier versions do not do that. */
   readonly whenIdle?: true | undefined;

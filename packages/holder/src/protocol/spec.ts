@@ -75,10 +75,7 @@ export interface HolderFile {
   /** Value of `ROUSE_MARK` in the environment of every process of the tree that did not clear its environment. */
   readonly mark: string;
   readonly startedAt: number;
-  /**
-   * The database it belongs to, `null` before the first monitor came. Holders of earlier versions have no store, and
-   * ask for no secret.
-   */
+  /** The database it belongs to, `null` before the first monitor came. Earlier versions have none, and no secret. */
   readonly store?: string | null | undefined;
   /** Processes that outlived the agent, and the Codex homes it ran with: a server there may be left over as well. */
   readonly left?: { readonly known: readonly ProcessId[]; readonly codexHomes: readonly string[] } | undefined;

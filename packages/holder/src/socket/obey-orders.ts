@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import type { ContainOutcome, HolderRefusal, NudgeDelivery, OrderRefusal, StopOutcome } from "@rouse/contract";
+import { attempt } from "../attempt.ts";
 import type { MonitorId } from "../protocol/admit-monitors.ts";
 import type { ContainOrder, NudgeOrder, StopOrder, ToHolder } from "../protocol/messages.ts";
 import { writeWhole } from "../write-whole.ts";
@@ -237,10 +238,6 @@ function recall(file: string): Line[] {
 
 /** A line cut off by a crash was never answered. */
 function readLine(text: string): Line[] {
-  try {
-    const line = JSON.parse(text) as Line;
-    return typeof line.key === "string" && ("begun" in line || "outcome" in line) ? [line] : [];
-  } catch {
-    return [];
-  }
+  const line = attempt(() => JSON.parse(text) as Line);
+  return typeof line?.key === "string" && ("begun" in line || "outcome" in line) ? [line] : [];
 }

@@ -49,10 +49,7 @@ const mostPeers = 64;
 /** A monitor that leaves this many bytes unread is not reading; it will ask again for the reports it missed. */
 const mostUnread = 4 * 1024 * 1024;
 const partingMs = 1000;
-/**
- * A peer that has not shown the secret by then, or sends more than a hello needs, is refused: it takes a place from
- * others.
- */
+/** A peer is refused that has not shown the secret by then, or sends more: it takes a place from others. */
 const proveWithinMs = 5000;
 const longestHello = 4096;
 
@@ -272,10 +269,7 @@ export function serve(server: Server, desk: Desk) {
 /** A socket's path has 108 bytes at most on Linux, 104 elsewhere. */
 const longestPath = 100;
 
-/**
- * The socket lies in the agent's own folder. Where that path is too long, it lies in a private folder below the one for
- * temporary files.
- */
+/** In the agent's folder. Where that path is too long, in a private folder below the one for temporary files. */
 export function placeSocket(folder: string): string {
   const path = join(folder, "socket");
   if (Buffer.byteLength(path) <= longestPath) return path;

@@ -21,10 +21,7 @@ export interface OutputSource {
 /** At most this many bytes wait for a peer that does not read; the agent never waits for a peer. */
 const mostWaiting = 4 * 1024 * 1024;
 
-/**
- * Sends every byte from `from` on, once and in order: kept output first, then new output. A slow peer is served from
- * what is kept.
- */
+/** Sends every byte from `from` on, once and in order. A slow peer is served from what is kept. */
 export function showFrom(
   socket: Socket,
   source: OutputSource,
@@ -84,10 +81,7 @@ export function showFrom(
 /** Resets a terminal that missed output, and may have half an escape sequence and any screen. */
 const wipe = "\x18\x1b[!p\x1b[?1049l\x1b[H\x1b[2J";
 
-/**
- * Shows the screen as it is, then new output. A peer that is too slow misses some, and gets the screen again when it
- * has caught up.
- */
+/** Shows the screen, then new output. A peer that is too slow misses some, and then gets the screen again. */
 export function showScreen(socket: Socket, end: () => number, paint: () => Promise<string>): Viewer {
   let painting: { readonly offset: number; readonly bytes: Buffer }[] | null = null;
   let behind = false;

@@ -17,10 +17,7 @@ export interface AgentProcess {
   readonly pid: number;
   /** Writes bytes as if they were typed. Between pipes it does nothing. */
   write(bytes: Buffer): void;
-  /**
-   * Writes to whatever the agent reads from. Resolves to whether that took the bytes; `false` also when it reads
-   * nothing, or no more.
-   */
+  /** Writes to the agent's input. Resolves to whether it was taken: not when the agent reads nothing, or no more. */
   deliver(bytes: Buffer): Promise<boolean>;
   /** Between pipes: a line that is passed on to the agent is not complete yet. */
   midLine(): boolean;

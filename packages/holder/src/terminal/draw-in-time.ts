@@ -1,18 +1,11 @@
-/** Hands output to a terminal that takes its time. */
-export interface Drawing {
-  draw(bytes: Buffer): void;
-  /** Calls `look` when everything given so far is drawn or left out, and nothing that came later. Ends a slice. */
-  look(look: () => void): void;
-}
-
 /** As a terminal takes bytes: `done` is called when they are drawn. */
-export type TakeBytes = (bytes: Buffer | string, done: () => void) => void;
+type TakeBytes = (bytes: Buffer | string, done: () => void) => void;
 
 /** The event loop gets a turn only between two pieces: this many bytes cost a tenth of a second at worst. */
 const pieceBytes = 512;
 /** Bytes handed over at once. They cannot be taken back. */
 const mostHanded = 16 * pieceBytes;
-/** Twenty times the cost of a slice's most bytes (250 ms) if they are text. */
+/** Twenty times what the most bytes of one slice cost if they are text. */
 const mostMsPerSlice = 100;
 /** Enough for a screen full of text. */
 const tailBytes = 16 * pieceBytes;
@@ -22,7 +15,7 @@ const tailBytes = 16 * pieceBytes;
  * When the time is used up, only the end of what waits is drawn, and `skip` is called before it. `spentMs` is a clock
  * of processor time: on a busy machine nothing is left out for the time that other processes took.
  */
-export function drawInTime(write: TakeBytes, skip: () => void, spentMs: () => number): Drawing {
+export function drawInTime(write: TakeBytes, skip: () => void, spentMs: () => number) {
   let queue: (Buffer | (() => void))[] = [];
   let busy = false;
   let spent = 0;
@@ -76,12 +69,13 @@ export function drawInTime(write: TakeBytes, skip: () => void, spentMs: () => nu
   }
 
   return {
-    draw(bytes) {
+    draw(bytes: Buffer): void {
       if (bytes.length === 0) return;
       queue.push(bytes);
       goOn();
     },
-    look(look) {
+    /** Calls `look` when everything given so far is drawn or left out, and nothing that came later. Ends a slice. */
+    look(look: () => void): void {
       queue.push(look);
       goOn();
     },

@@ -72,8 +72,7 @@ export async function openPipes(
   };
 
   /**
-   * A child left behind may keep the pipes open for ever: after the agent's own end it gets a moment for what is still
-   * in them.
+   * A child left behind may keep the pipes open for ever: what is still in them gets a moment after the agent's end.
    */
   function hearEnd(): void {
     let told = false;

@@ -1,14 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { write } from "node:fs";
 
-/** Bytes on their way to a descriptor of ours. */
-export interface Sink {
-  pour(bytes: Buffer): void;
-  /** Everything poured so far is out, or cannot be. */
-  emptied(): Promise<void>;
-}
-
-export interface SinkEars {
+interface SinkEars {
   /** Too much waits: the caller should stop until there is room. */
   full(): void;
   roomy(): void;
@@ -22,7 +15,7 @@ const atOnce = 256 * 1024;
 const againMs = 5;
 
 /** Not through `process.stdout`, which blocks the event loop until a terminal has taken the bytes. */
-export function pourInto(descriptor: number, ears: SinkEars): Sink {
+export function pourInto(descriptor: number, ears: SinkEars) {
   let waiting: Buffer[] = [];
   let held = 0;
   let busy = false;
@@ -81,7 +74,7 @@ export function pourInto(descriptor: number, ears: SinkEars): Sink {
   }
 
   return {
-    pour(bytes) {
+    pour(bytes: Buffer): void {
       if (closed || bytes.length === 0) return;
       waiting.push(bytes);
       held += bytes.length;
@@ -91,8 +84,9 @@ export function pourInto(descriptor: number, ears: SinkEars): Sink {
         ears.full();
       }
     },
+    /** Resolves when everything poured so far is written, or cannot be. */
     emptied: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         whenEmpty.push(resolve);
         settle();
       }),
@@ -106,8 +100,7 @@ export const calmDown = "\x1b[?25h\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?
 export const leaveFullScreen = "\x1b[?1049l";
 
 /**
- * Every key goes through and every byte is shown as it is, until the returned function, or the end of this process,
- * restores the terminal.
+ * Passes every key and byte as it is, until the returned function, or the end of this process, restores the terminal.
  */
 export function enterRawMode(): () => void {
   const { stdin } = process;

@@ -47,10 +47,7 @@ export async function tendTerminal(spec: Spec, near: Foreground | null): Promise
   let touchedAt = performance.now();
   const screen = hasTerminal ? (await import("./keep-screen.ts")).keepScreen(size, reply) : null;
 
-  /**
-   * Programs ask their terminal questions, and some do not start without an answer. People's terminals answer by
-   * themselves.
-   */
+  /** Programs ask their terminal questions, and some wait for the answer. People's terminals answer by themselves. */
   function reply(bytes: Buffer): void {
     if (sizes().length === 0) agent?.write(bytes);
   }
@@ -166,10 +163,7 @@ export interface Meddling {
   readonly hungUpAt: number | null;
   /** Only the signal came, and the terminal is still there: then nobody closed it. */
   readonly hangUpSent: boolean;
-  /**
-   * `rouse run` was told to end by a signal. No person types one: it came from a script, a time limit or another
-   * program.
-   */
+  /** `rouse run` was told to end by a signal, which comes from a script, a time limit or another program. */
   readonly terminated: boolean;
 }
 

@@ -1,9 +1,6 @@
 import type { WallClock } from "@rouse/core";
 
-/**
- * One timer that can be moved. It is put off for every piece of output, so putting it off only changes a number, which is
- * looked at when the timer goes off.
- */
+/** One timer that can be moved. Every piece of output puts it off, so that only changes a number. */
 export function createAlarm(ring: () => void) {
   let timer: NodeJS.Timeout | null = null;
   let timerAt = 0;

@@ -1,33 +1,28 @@
 import type { HolderReport, Sight } from "@rouse/contract";
 
-/** Keeps reports until a monitor has saved them. */
-export interface Reports {
-  add(report: Omit<HolderReport, "seq">): HolderReport;
-  after(seq: number): readonly HolderReport[];
-  /** Reports up to and with `seq` are saved and dropped here. */
-  heard(seq: number): void;
-  lastSeq(): number;
-}
+export type Reports = ReturnType<typeof keepReports>;
 
 /** Hours of an agent that shows something now and then, while no monitor runs. */
 const mostKept = 2000;
 /** The most sights in one report. */
 const mostSights = 200;
 
-export function keepReports(most = mostKept): Reports {
+/** Keeps reports until a monitor has saved them. */
+export function keepReports(most = mostKept) {
   let kept: HolderReport[] = [];
   let lastSeq = 0;
 
   return {
-    add(news) {
+    add(news: Omit<HolderReport, "seq">): HolderReport {
       lastSeq++;
       const report = { ...news, seq: lastSeq, sights: joinSights([], news.sights) };
       kept.push(report);
       if (kept.length > most) kept = mergeOne(kept);
       return report;
     },
-    after: (seq) => kept.filter((report) => report.seq > seq),
-    heard(seq) {
+    after: (seq: number): readonly HolderReport[] => kept.filter((report) => report.seq > seq),
+    /** Reports up to and with `seq` are saved and dropped here. */
+    heard(seq: number): void {
       kept = kept.filter((report) => report.seq > seq);
     },
     lastSeq: () => lastSeq,
@@ -49,10 +44,7 @@ function mergeOne(reports: readonly HolderReport[]): HolderReport[] {
 const isDull = ({ sights, exit }: HolderReport): boolean =>
   exit === null && sights.every(({ kind }) => kind === "output");
 
-/**
- * Joins all output into one sight. Of too many others the newest stay, and sights that are never repeated before the
- * rest.
- */
+/** Joins all output into one sight. Of too many others the newest stay, and before all those that never come again. */
 export function joinSights(older: readonly Sight[], newer: readonly Sight[]): Sight[] {
   const all = [...older, ...newer];
   let [rows, novel] = [0, 0];

@@ -1,5 +1,6 @@
 import { type Dir, lstatSync, opendirSync, readFileSync, realpathSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
+import { attempt } from "../attempt.ts";
 import { unescapeSpaces } from "../processes/cgroup.ts";
 
 export interface FolderWatch {
@@ -17,10 +18,7 @@ export interface Pace {
   readonly mostEntries: number;
 }
 
-/**
- * A change shows within 30 s, reporting included. In a larger folder a round takes so long that "nothing has changed"
- * would mean nothing.
- */
+/** A change shows within 30 s. In a larger folder a round takes so long that "no change" would mean nothing. */
 const usual: Pace = { roundMs: 15_000, mostFolders: 10_000, mostEntries: 100_000 };
 /** The terminal waits meanwhile, so a round is made in slices, with pauses between. */
 const sliceMs = 3;
@@ -30,10 +28,7 @@ const stepsAtOnce = 64;
 /** A folder that is too large is tried again now and then: it may have been cleaned up. */
 const tryAgainMs = 300_000;
 const mostHot = 32;
-/**
- * `.git`: our own snapshots write there, and editors refresh its index. `node_modules`: as large as everything else
- * together.
- */
+/** `.git`: our own snapshots write there, and editors refresh its index. `node_modules`: very large. */
 const leftOutNames = new Set([".git", "node_modules"]);
 
 interface Round {
@@ -183,10 +178,7 @@ export function watchFolder(
   };
 }
 
-/**
- * `null`: it cannot be read, is ours, or is shared with everything else on the machine, where a change says nothing
- * about the agent.
- */
+/** `null`: it cannot be read, is ours, or is shared by the whole machine, where a change says nothing. */
 function findRoot(folder: string, leftOut: readonly string[]): string | null {
   const root = attempt(() => realpathSync(folder));
   if (root === null || attempt(() => opendirSync(root).closeSync()) === null) return null;
@@ -212,15 +204,6 @@ function printOfName(name: string): number {
 function mix(print: number, value: number): number {
   const mixed = Math.imul(print ^ (value % 2 ** 32), 0x9e3779b1);
   return mixed ^ (mixed >>> 15);
-}
-
-/** What cannot be read is skipped: gone meanwhile, or hidden from us. */
-function attempt<T>(look: () => T): T | null {
-  try {
-    return look();
-  } catch {
-    return null;
-  }
 }
 
 /** File systems on this machine. Others may hang while a network is away, and block this process. */

@@ -47,6 +47,7 @@ export type { Once } from "./call-api.ts";
 export { type AgentQuery, connectRouse, type PastQuery, type RouseClient } from "./connect-rouse.ts";
 export type { EventFilter, EventStreamOptions, StreamedEvent } from "./follow-events.ts";
 export type { ConnectOptions, Fetch } from "./open-line.ts";
-export { type CheckpointCalls, connectCheckpoints, readRecovery } from "./save-checkpoints.ts";
+export { readRecovery } from "./read-recovery.ts";
+export { type CheckpointCalls, connectCheckpoints } from "./save-checkpoints.ts";
 export { verifyWebhook, type WebhookVerdict } from "./verify-webhook.ts";
 export { type BySpeaker, connectTasks, type NewTask, type TaskCalls, type TaskQuery } from "./work-on-tasks.ts";

@@ -2,7 +2,8 @@ import type { RequestListener, ServerResponse } from "node:http";
 import { Fault } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { listen, readBody } from "./fake-api.test-support.ts";
-import { connectCheckpoints, readRecovery } from "./save-checkpoints.ts";
+import { readRecovery } from "./read-recovery.ts";
+import { connectCheckpoints } from "./save-checkpoints.ts";
 
 const connect = async (listener: RequestListener) => connectCheckpoints(await listen(listener));
 

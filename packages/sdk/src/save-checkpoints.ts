@@ -6,11 +6,10 @@ import {
   Fault,
   isCheckpointId,
   type NewCheckpoint,
-  RecoveryContext,
   seconds,
 } from "@rouse/contract";
 import { taskPath } from "./agent-path.ts";
-import { ask, parseOrNull, searchFor, withSearch } from "./call-api.ts";
+import { ask, searchFor, withSearch } from "./call-api.ts";
 import { type ConnectOptions, type Line, openLine } from "./open-line.ts";
 
 export interface CheckpointCalls {
@@ -52,13 +51,3 @@ const waitForSnapshot = (line: Line): Line => ({ ...line, timeout: line.timeout 
 export const connectCheckpoints = (options: ConnectOptions): CheckpointCalls => checkpointCalls(openLine(options));
 
 const chainPath = (taskId: string): string => `${taskPath(taskId)}/checkpoints`;
-
-/**
- * What Rouse told an agent that it brought back, read from the agent's environment: where to go on, why, and what was
- * lost. `null` when it was not brought back. Fields that only a newer Rouse knows are left out.
- */
-export function readRecovery(environment: Readonly<Record<string, string | undefined>>): RecoveryContext | null {
-  const told = parseOrNull(environment["ROUSE_RECOVERY"] ?? "");
-  if (typeof told !== "object" || told === null) return null;
-  return RecoveryContext.safeParse({ taskId: null, stateFile: null, workspace: null, ...told }).data ?? null;
-}

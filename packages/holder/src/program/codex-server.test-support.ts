@@ -1,7 +1,9 @@
 import { once } from "node:events";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:http";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { afterEach, beforeEach } from "vitest";
 import { WebSocketServer } from "ws";
 
 export const thread = "01a1e667-6578-79e3-ab27-000000000001";
@@ -53,6 +55,29 @@ export interface CodexServer {
   /** Connections so far, and those that are open. */
   connections(): { readonly all: number; readonly open: number };
   stop(): Promise<void>;
+}
+
+/** A folder for each test of a file, and a server in it that is stopped after the test. */
+export function codexServerOfEach() {
+  let folder: string;
+  let server: CodexServer | null;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "rouse-codex-"));
+    server = null;
+  });
+  afterEach(async () => {
+    await server?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const at = (name = "s") => join(folder, name);
+  return {
+    at,
+    server: () => server,
+    async start(manners: Manners = {}): Promise<CodexServer> {
+      server = await startCodexServer(at(), manners);
+      return server;
+    },
+  };
 }
 
 /** Where Codex's screen finds its server, which listens elsewhere. */

@@ -15,36 +15,21 @@ interface OutputOptions {
   readonly onFault?: (fault: Error | null) => void;
 }
 
-/** An agent's last output, with offsets and times, on disk and bounded. */
-export interface OutputRing {
-  /** Returns at once; the chunk must not be changed afterwards. */
-  write(chunk: Buffer, at: EpochMs): void;
-  /** Bytes ever written, over all lives. */
-  end(): number;
-  lifeStart(): number;
-  /** Whether the disk takes what is written. */
-  kept(): boolean;
-  /**
-   * From memory, the last 256 KiB at most, also when the disk takes nothing. `from` is later than asked for when that
-   * is no longer in memory.
-   */
-  tail(from: number): Omit<RingPiece, "lifeStart">;
-  /** Everything written until now is in the file, or cannot be. */
-  flushed(): Promise<void>;
-  close(): Promise<void>;
-}
+export type OutputRing = ReturnType<typeof openOutputRing>;
 
+/** An agent's last output, with offsets and times, on disk and bounded. */
 export function openOutputRing(
   files: Pick<HolderFiles, "output" | "marks">,
   { keepBytes, keepHistory, onFault = () => undefined }: OutputOptions,
-): OutputRing {
+) {
   const output = openRing(files.output, { keep: keepBytes, keepHistory, onFault });
   // Times are of no use without the output, so a fault of theirs alone is not reported.
   const marks = openRing(files.marks, { keep: keptMarks * markBytes, keepHistory, onFault: () => undefined });
   let markedAt: EpochMs | null = null;
 
   return {
-    write(chunk, at) {
+    /** Returns at once; the chunk must not be changed afterwards. */
+    write(chunk: Buffer, at: EpochMs): void {
       if (chunk.length === 0) return;
       // A clock that was set back makes a mark as well.
       if (markedAt === null || Math.abs(at - markedAt) >= markEveryMs) {
@@ -53,15 +38,19 @@ export function openOutputRing(
       }
       output.write(chunk);
     },
+    /** Bytes ever written, over all lives. */
     end: output.tail.end,
     lifeStart: output.lifeStart,
+    /** Whether the disk takes what is written. */
     kept: output.kept,
-    tail(from) {
+    /** From memory, the last 256 KiB at most, also when the disk takes nothing; perhaps later than `from`. */
+    tail(from: number): Omit<RingPiece, "lifeStart"> {
       const bytes = output.tail.from(from);
       const end = output.tail.end();
       return { from: Math.max(from, end - bytes.length), bytes, end, oldest: output.tail.start() };
     },
-    flushed: async () => void (await Promise.all([output.flushed(), marks.flushed()])),
-    close: async () => void (await Promise.all([output.close(), marks.close()])),
+    /** Resolves when everything written until now is in the file, or cannot be. */
+    flushed: async (): Promise<void> => void (await Promise.all([output.flushed(), marks.flushed()])),
+    close: async (): Promise<void> => void (await Promise.all([output.close(), marks.close()])),
   };
 }

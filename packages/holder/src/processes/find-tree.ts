@@ -1,6 +1,6 @@
 import { openGroup } from "./cgroup.ts";
 import { createOwnerTest } from "./other-agents.ts";
-import { hasMark, isAlive, type ProcessInfo, readAllProcesses, type TreeRoot } from "./read-processes.ts";
+import { hasMark, isAlive, type ProcessInfo, type TreeRoot } from "./read-processes.ts";
 
 export interface Kin {
   /** The living processes of the tree, oldest first. */
@@ -13,9 +13,6 @@ export interface Kin {
 export interface OthersProcess extends ProcessInfo {
   readonly agent: string;
 }
-
-export const findTree = (root: TreeRoot, all: readonly ProcessInfo[] = readAllProcesses()): ProcessInfo[] =>
-  findKin(root, all).members;
 
 /** A process that turns out to be another agent's is taken out, and no process is found through it. */
 export function findKin(root: TreeRoot, all: readonly ProcessInfo[]): Kin {

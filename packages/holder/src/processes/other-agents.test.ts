@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findTree } from "./find-tree.ts";
 import { readProcess } from "./read-processes.ts";
 import {
   cgroupsHere,
+  findTree,
   groupHere,
   isThere,
   nurseryOfEach,

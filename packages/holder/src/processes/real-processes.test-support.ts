@@ -6,7 +6,15 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import type { ProcessId } from "../protocol/spec.ts";
 import { type AgentGroup, makeGroup, tierOfHost } from "./cgroup.ts";
-import { isAlive, isSupported, readProcess, type TreeRoot } from "./read-processes.ts";
+import { findKin } from "./find-tree.ts";
+import {
+  isAlive,
+  isSupported,
+  type ProcessInfo,
+  readAllProcesses,
+  readProcess,
+  type TreeRoot,
+} from "./read-processes.ts";
 
 /** Real processes on a busy machine. */
 export const patient = { timeout: 60_000 };
@@ -116,6 +124,9 @@ export function rootOf(child: Pick<ChildProcess, "pid">, mark: string, group: Ag
 function identityEvenIfOver({ pid = 0 }: Pick<ChildProcess, "pid">): ProcessId {
   return { pid, startTicks: readProcess(pid)?.startTicks ?? Number.NaN };
 }
+
+export const findTree = (root: TreeRoot, all: readonly ProcessInfo[] = readAllProcesses()): ProcessInfo[] =>
+  findKin(root, all).members;
 
 export function groupHere(): AgentGroup {
   const group = makeGroup("test of trees");

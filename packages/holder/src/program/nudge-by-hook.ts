@@ -2,22 +2,7 @@ import type { NudgeDelivery, NudgeRefusal } from "@rouse/contract";
 import type { Nudge } from "../nudge/type-nudge.ts";
 import type { HookAnswer } from "./listen-for-hooks.ts";
 
-/** Gives a message to a model through the answer to a hook. */
-export interface HookNudges {
-  /** Whether a hook will come that can carry a message: a turn is under way. */
-  possible(): boolean;
-  give(nudge: Nudge): Promise<NudgeDelivery>;
-  /** A hook of the main agent was called. Returns its answer, and the nudge that this call shows to have been read. */
-  heard(event: string): { readonly answer: HookAnswer | null; readonly read: string | null };
-  /** Withdraws a nudge that waits. Nothing happens when it was given already. */
-  withdraw(id: string): void;
-  /** The screen shows that the program waits for a person: a turn that a person interrupts ends without a hook. */
-  rests(): void;
-  /** A nudge that was given and not confirmed yet. */
-  given(): { readonly id: string; readonly text: string } | null;
-  /** The agent has ended. */
-  end(): void;
-}
+export type HookNudges = ReturnType<typeof nudgeByHook>;
 
 /** Hooks that can carry a message: right before the model is asked, and at the end of a turn, which goes on then. */
 const places: readonly string[] = ["PostToolBatch", "Stop"];
@@ -42,7 +27,8 @@ interface Waiting {
   settle(delivery: NudgeDelivery): void;
 }
 
-export function nudgeByHook(): HookNudges {
+/** Gives a message to a model through the answer to a hook. */
+export function nudgeByHook() {
   let underWay = false;
   let over = false;
   let waiting: Waiting | null = null;
@@ -52,6 +38,7 @@ export function nudgeByHook(): HookNudges {
     waiting?.settle({ kind: "not-sent", because });
   }
 
+  /** The screen shows that the program waits for a person: a turn that a person interrupts ends without a hook. */
   function rests(): void {
     underWay = false;
     refuse("no-input");
@@ -73,8 +60,9 @@ export function nudgeByHook(): HookNudges {
   }
 
   return {
+    /** Whether a hook will come that can carry a message: a turn is under way. */
     possible: () => underWay && !over,
-    give(nudge) {
+    give(nudge: Nudge): Promise<NudgeDelivery> {
       if (over) return Promise.resolve({ kind: "not-sent", because: "over" });
       return new Promise((resolve) => {
         const timer = setTimeout(() => refuse("expired"), Math.max(0, nudge.notAfter - Date.now()));
@@ -88,7 +76,10 @@ export function nudgeByHook(): HookNudges {
         };
       });
     },
-    heard(event) {
+    /**
+     * A hook of the main agent was called. Returns its answer, and the nudge that this call shows to have been read.
+     */
+    heard(event: string): { readonly answer: HookAnswer | null; readonly read: string | null } {
       const read = given !== null && answers.includes(event) ? given.id : null;
       if (read !== null) given = null;
       const said = answer(event);
@@ -98,12 +89,15 @@ export function nudgeByHook(): HookNudges {
       else if (turnEnds.includes(event)) rests();
       return { answer: said, read };
     },
-    withdraw(id) {
+    /** Withdraws a nudge that waits. Nothing happens when it was given already. */
+    withdraw(id: string): void {
       if (waiting?.nudge.id === id) refuse("expired");
     },
     rests,
-    given: () => given,
-    end() {
+    /** A nudge that was given and not confirmed yet. */
+    given: (): { readonly id: string; readonly text: string } | null => given,
+    /** The agent has ended. */
+    end(): void {
       over = true;
       refuse("over");
     },

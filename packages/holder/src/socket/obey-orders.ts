@@ -8,14 +8,7 @@ import { writeWhole } from "../write-whole.ts";
 /** An order, and the store of the monitor that gives it; `null`: a person. */
 export type OrderMessage = Extract<ToHolder, { say: "order" }> & { readonly store: string | null };
 
-export interface Orders {
-  /** Carried out once per key, however often it comes. */
-  obey(message: OrderMessage): Promise<StopOutcome | NudgeDelivery | ContainOutcome>;
-  /** Whether a stop is under way, or has ended the agent. */
-  stopping(): boolean;
-  /** Resolves once every order that came is answered. */
-  settled(): Promise<void>;
-}
+export type Orders = ReturnType<typeof obeyOrders>;
 
 interface OrderHands {
   /** Why a monitor is refused; `null`: it is not. */
@@ -36,7 +29,7 @@ interface OrderHands {
 /** A stop that failed does not know whether processes are left. It is not remembered, so that it is tried again. */
 const unsure: StopOutcome = { kind: "termination_incomplete", survivors: [] };
 
-export function obeyOrders(file: string, incarnation: number, hands: OrderHands): Orders {
+export function obeyOrders(file: string, incarnation: number, hands: OrderHands) {
   const memory = rememberOrders(file);
   const stops = new Map<string, Promise<StopOutcome>>();
   const nudges = new Map<string, Promise<NudgeDelivery>>();
@@ -129,7 +122,8 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
   }
 
   return {
-    async obey(message) {
+    /** Carried out once per key, however often it comes. */
+    async obey(message: OrderMessage): Promise<StopOutcome | NudgeDelivery | ContainOutcome> {
       const { order } = message;
       switch (order.kind) {
         case "stop":
@@ -142,8 +136,10 @@ export function obeyOrders(file: string, incarnation: number, hands: OrderHands)
           return obeyContain(message, order);
       }
     },
+    /** Whether a stop is under way, or has ended the agent. */
     stopping: () => stopping !== null || stopped,
-    settled: async () => void (await Promise.allSettled([...stops.values(), ...nudges.values()])),
+    /** Resolves once every order that came is answered. */
+    settled: async (): Promise<void> => void (await Promise.allSettled([...stops.values(), ...nudges.values()])),
   };
 }
 

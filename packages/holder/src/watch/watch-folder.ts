@@ -3,13 +3,7 @@ import { homedir, tmpdir } from "node:os";
 import { attempt } from "../attempt.ts";
 import { unescapeSpaces } from "../processes/cgroup.ts";
 
-export interface FolderWatch {
-  /** How many changes were seen so far; `null` when the folder cannot be looked at, or has not been yet. */
-  changes(): number | null;
-  /** Begins a round at once. Resolves when that round, or the one under way, is over. */
-  look(): Promise<void>;
-  stop(): void;
-}
+export type FolderWatch = ReturnType<typeof watchFolder>;
 
 export interface Pace {
   /** From the start of one round to the start of the next. */
@@ -53,7 +47,7 @@ export function watchFolder(
   folder: string,
   leftOut: readonly string[] = [],
   { roundMs, mostFolders, mostEntries }: Pace = usual,
-): FolderWatch {
+) {
   let changes: number | null = null;
   let known: Map<string, number> | null = null;
   let hot: readonly string[] = [];
@@ -166,9 +160,11 @@ export function watchFolder(
   }
 
   return {
+    /** How many changes were seen so far; `null` when the folder cannot be looked at, or has not been yet. */
     changes: () => changes,
+    /** Begins a round at once. Resolves when that round, or the one under way, is over. */
     look: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         waiting.push(resolve);
         if (round !== null) return;
         clearTimeout(timer);

@@ -18,7 +18,8 @@ import type { MonitorId } from "./admit-monitors.ts";
  *     plugin/         the hooks that a program is given for this life
  *     socket          unless its path would be too long for a socket; holder.json says where it is
  *
- * Beside them, `store.json` says which monitor came last: id of its database and epoch. A folder `.removed-AGENT` is being deleted.
+ * Beside them, `store.json` says which monitor came last: id of its database and epoch. A folder `.removed-AGENT` is
+ * being deleted.
  */
 export const holdersFolder = (home: string): string => join(home, "holders");
 

@@ -43,7 +43,7 @@ export function apartFromOthers(root: TreeRoot, { members, others }: Kin): Apart
 }
 
 /** The same for processes that were not found as members of the tree. */
-export function withoutOthers(root: TreeRoot, found: readonly ProcessInfo[]): ProcessInfo[] {
+function withoutOthers(root: TreeRoot, found: readonly ProcessInfo[]): ProcessInfo[] {
   const ownerOf = createOwnerTest(root);
   const owned = found.map((info) => ({ info, agent: ownerOf(info) }));
   const others = owned.flatMap(({ info, agent }) => (agent === null ? [] : [{ ...info, agent }]));

@@ -143,7 +143,7 @@ async function isOver(hunt: Hunt): Promise<boolean> {
   return hunt.look().length === 0;
 }
 
-export type Hunt = ReturnType<typeof createHunt>;
+type Hunt = ReturnType<typeof createHunt>;
 
 /**
  * One stop of one tree: which processes were met, which may not be signalled, and the only place that sends signals.

@@ -86,7 +86,7 @@ async function addressesOf(hostname: string): Promise<BlockList | null> {
 }
 
 /** One connection of a process, as the kernel's tables show it. */
-export interface SocketEntry {
+interface SocketEntry {
   readonly inode: string;
   readonly localPort: number;
   readonly remote: { readonly address: string; readonly family: "ipv4" | "ipv6"; readonly port: number };
@@ -172,7 +172,7 @@ const mostOutput = 8 * 1024 * 1024;
 const mostPorts = 64;
 
 /** Bytes by inode; a connection that is missing has no counter. `null`: this machine cannot tell. */
-export type CountBytes = (ports: ReadonlySet<number>) => Promise<ReadonlyMap<string, number> | null>;
+type CountBytes = (ports: ReadonlySet<number>) => Promise<ReadonlyMap<string, number> | null>;
 
 /**
  * The kernel tells the bytes of a connection over netlink, which Node does not speak. `ss` (iproute2) does: about 4 ms

@@ -47,7 +47,7 @@ export function findSessionFile(
 }
 
 /** Finds conversations of opencode; loaded only where opencode runs. */
-export type OpencodeDatabase = Pick<typeof import("./read-opencode-database.ts"), "findConversations">;
+type OpencodeDatabase = Pick<typeof import("./read-opencode-database.ts"), "findConversations">;
 
 /** A person may switch conversations at any time: the one that was continued last is the current one. */
 function chooseConversation(
@@ -97,7 +97,7 @@ function choose(
  * Another conversation in the folder where a program works. `isLater`: the same kind of program continued it after the
  * program's current one.
  */
-export interface OtherFile {
+interface OtherFile {
   readonly file: string;
   readonly isLater: boolean;
 }

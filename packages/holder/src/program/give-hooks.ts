@@ -10,7 +10,7 @@ import { writeWhole } from "../write-whole.ts";
 import { type Admit, type Hear, type HookEar, listenForHooks, toolHookSeconds } from "./listen-for-hooks.ts";
 
 /** What an agent is started with so that its hooks call us, or why it has none. */
-export type GivenHooks =
+type GivenHooks =
   | { readonly kind: "given"; readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> }
   | { readonly kind: "none"; readonly because: string };
 

@@ -90,7 +90,7 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
   return size > longestBody ? null : Buffer.concat(chunks).toString("utf8");
 }
 
-export interface Hook {
+interface Hook {
   readonly event: string;
   readonly isMain: boolean;
   readonly transcript: string | null;

@@ -31,7 +31,7 @@ import { type Connection, recogniseCaller } from "./recognise-caller.ts";
 import { type FileTail, tailFile } from "./tail-file.ts";
 
 /** Receives what is seen of a program. */
-export interface ProgramNews {
+interface ProgramNews {
   saw(eye: Eye, sights: readonly Sight[]): void;
   /** Another program than before runs. */
   runs(family: AgentFamily): void;

@@ -39,7 +39,7 @@ export interface StopOrder {
 }
 
 /** Do not begin the stop with this key, whether it came or is to come. Holders of earlier versions hang up. */
-export interface WithdrawOrder {
+interface WithdrawOrder {
   readonly kind: "withdraw-stop";
 }
 

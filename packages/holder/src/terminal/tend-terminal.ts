@@ -200,7 +200,7 @@ const wakeAfterMs = [300, 2000];
  * Resumes a program that was suspended with Ctrl-Z. It leads the session of its terminal, there is no shell that could
  * say `fg`, and it would wait for ever. So it is told at once to go on, and draws its screen again. `pid`: the agent's.
  */
-export function wakeSuspended(pid: number, typed: Buffer): void {
+function wakeSuspended(pid: number, typed: Buffer): void {
   if (!suspends.some((key) => typed.includes(key))) return;
   for (const delay of wakeAfterMs) setTimeout(wake, delay, pid).unref();
 }

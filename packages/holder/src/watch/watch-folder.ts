@@ -5,7 +5,7 @@ import { unescapeSpaces } from "../processes/cgroup.ts";
 
 export type FolderWatch = ReturnType<typeof watchFolder>;
 
-export interface Pace {
+interface Pace {
   /** From the start of one round to the start of the next. */
   readonly roundMs: number;
   readonly mostFolders: number;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { tierOfHost } from "../packages/holder/src/processes/tier-of-host.ts";
+import { tierOfHost } from "../packages/holder/src/processes/cgroup.ts";
 import { agentOnce, forever, isHeld, isOver, sh } from "./agent-once.ts";
 import { makeFolder } from "./clean-up.ts";
 import { endAgentsAfterwards } from "./end-agents.ts";

@@ -66,57 +66,60 @@ export const TerminalReport = z
     attached: z.number().int(),
     holder: z.enum(["here", "lost"]),
     lastOutput: z.string().nullable(),
-    /** When its program last told of its work by its hooks or in its file; absent where it has not. */
+    /** When its program's hooks or session file last told of work; absent where they never did. */
     lastTold: z.string().optional(),
     outputBytes: z.number(),
     outputKept: z.boolean(),
     needsYou: z.object({ what: Question, since: z.string() }).nullable(),
-    /** Classes of errors seen lately, masked, with how often. */
+    /** Classes of errors seen lately, masked, with their counts. */
     errors: z.array(z.object({ text: z.string(), times: z.number().int(), last: z.string() })),
     processes: ProcessFacts.nullable(),
     session: z.object({ id: z.string(), model: z.string().nullable() }).nullable(),
     completedAt: z.string().nullable(),
     exit: ExitStatus.extend({ at: z.string() }).nullable(),
-    /** Its own process is over and these, which it started, are not. */
+    /** Leftovers: processes that outlived the agent's own. */
     leftovers: z.array(RunningProcess).optional(),
-    /** Why its last turn failed, by its own word. */
+    /** Why its last turn failed, as the program itself says. */
     failedTurn: z.string().optional(),
     restarts: z.number().int(),
-    /** Whether it was brought back with the conversation of its last life; absent where it was not, or its program keeps none. */
+    /**
+     * Whether it was brought back with the conversation of its last life; absent where it was not brought back, or its
+     * program keeps none.
+     */
     conversation: z.enum(["kept", "lost"]).optional(),
-    /** Its owner's own rule (`spawn --idle-kill`): it is stopped after so long without any sign of work. */
+    /** Its owner's rule (`spawn --idle-kill`): it is stopped after so long without any sign of work. */
     idleKillSeconds: z.number().nullable(),
-    /** What follows when it ends (`spawn --restart`): so many starts after failures within the window. Absent where nobody said. */
+    /** What follows when it ends (`spawn --restart`): so many starts within the window. Absent where none was given. */
     restartRule: RestartRuleReport.optional(),
-    /** By what its program is seen, and what cannot be known for want of an eye. */
+    /** Through which eyes its program is seen, and what cannot be known without an eye. */
     eyes: z.array(EyeState),
-    /** How words reach it now. */
+    /** How a message reaches it now. */
     input: AgentInput,
   })
   .meta({ id: "Terminal" });
 export type TerminalReport = z.infer<typeof TerminalReport>;
 
-/** A provider's limit that an agent waits for. `until`: when it is taken to be over, with a margin. `named`: its provider said when that is. */
+/** A provider's limit. `until`: when it is taken to be over, with a margin. `named`: the provider said when. */
 export const LimitReport = z
   .object({
     what: LimitKind,
     since: z.string(),
     until: z.string(),
-    /** The reset itself, as it was advertised; absent where none was named. */
+    /** The reset as it was advertised; absent where none was named. */
     resetsAt: z.string().optional(),
-    /** When Rouse starts the agent again, tells it to go on or calls a person; absent where a person has been called. */
+    /** When Rouse starts the agent again, tells it to go on or calls a person; absent once a person has been called. */
     seenToAt: z.string().optional(),
     named: z.boolean(),
     by: z.enum(["text", "stream"]),
     /** The program says that it goes on by itself. */
     continues: z.boolean(),
-    /** How often in a row it ran into a limit again soon after it had gone on. */
+    /** How often in a row it hit a limit again soon after it had gone on. */
     attempts: z.number().int(),
   })
   .meta({ id: "Limit" });
 export type LimitReport = z.infer<typeof LimitReport>;
 
-/** How it is over, and since when. */
+/** How it ended, and when. */
 export const OverReport = z
   .object({ how: z.enum(overKinds), code: z.number().int().nullable(), signal: z.string().nullable(), at: z.string() })
   .meta({ id: "Over" });
@@ -126,11 +129,11 @@ export const AgentHealth = z
   .object({
     agentId: z.string(),
     taskId: z.string().nullable(),
-    /** Of one that is over, how it was when it ended. */
+    /** For an agent that has ended: its health when it ended. */
     state: HealthState,
     stateChangedAt: z.string(),
     stateReason: HealthReason,
-    /** Nothing more comes of it by itself. `null` while it lives, has left processes, or may be started again. */
+    /** Nothing more will happen to it by itself. `null` while it lives, has leftovers, or may be started again. */
     over: OverReport.nullable(),
     lastHeartbeat: z.string().nullable(),
     lastCheckpoint: z.string().nullable(),
@@ -138,13 +141,15 @@ export const AgentHealth = z
     circuitBreakers: z.array(CircuitBreakerStatus),
     /** What is being done about it. */
     incident: IncidentReport.nullable(),
-    /** A person's matter since then: Rouse does nothing about it until the agent is well or lives anew. */
+    /**
+     * Since when it was handed to a person: Rouse does nothing about it until the agent is healthy or has a new life.
+     */
     handedOver: z
       .object({
         incident: z.string(),
         because: EndingReason,
         at: z.string(),
-        /** How it is held back meanwhile; absent when it is not. */
+        /** How it is contained meanwhile; absent when it is not. */
         contained: ContainmentMeans.optional(),
       })
       .nullable(),
@@ -155,13 +160,13 @@ export const AgentHealth = z
     lineage: z.string(),
     agentType: z.string().nullable(),
     node: z.string().nullable(),
-    /** Only of an agent started with `rouse run` or `rouse spawn`. */
+    /** Only for an agent started with `rouse run` or `rouse spawn`. */
     terminal: TerminalReport.nullable(),
   })
   .meta({ id: "AgentHealth" });
 export type AgentHealth = z.infer<typeof AgentHealth>;
 
-/** One point of an agent's past: how it stood at the end of a stretch of time, and what came in during it. */
+/** One point of an agent's history: its state at the end of a stretch of time, and what came in during it. */
 export const HealthSnapshot = z
   .object({
     at: z.string(),

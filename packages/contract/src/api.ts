@@ -12,7 +12,7 @@ import { EndingReason, IncidentEnding, IncidentReport } from "./incident.ts";
 import { overKinds } from "./over-words.ts";
 import { Next } from "./page.ts";
 
-/** A `Fault` on the wire (RFC 9457): every refused request gets this as `application/problem+json`, with the matching HTTP status. */
+/** A `Fault` on the wire (RFC 9457): the `application/problem+json` of every refused request. */
 export const Problem = z
   .object({
     /** `urn:rouse:problem:` and the code. */
@@ -25,14 +25,14 @@ export const Problem = z
     code: z.enum(faultCodes),
     /** The same request may succeed later. */
     retryable: z.boolean(),
-    /** Only of `escalation-closed`: how the question ended. */
+    /** Only with `escalation-closed`: how the question ended. */
     ended: EscalationEnding.optional(),
   })
   .meta({ id: "Problem" });
 export type Problem = z.infer<typeof Problem>;
 
 export const AckList = z.object({ acks: z.array(HeartbeatAck) }).meta({ id: "HeartbeatAcks" });
-/** Of one beat its own, of many one for each. */
+/** One acknowledgement for one beat, a list for many. */
 export const HeartbeatAnswer = z.union([HeartbeatAck, AckList]).meta({ id: "HeartbeatAnswer" });
 export const HistoryReport = z
   .object({
@@ -50,7 +50,10 @@ export const KeptHeartbeat = Heartbeat.extend({ receivedAt: z.string() }).meta({
 export type KeptHeartbeat = z.infer<typeof KeptHeartbeat>;
 export const HeartbeatList = z.object({ heartbeats: z.array(KeptHeartbeat), next: Next }).meta({ id: "Heartbeats" });
 
-/** Many that fell silent, or ended, together, as one matter. `members` of those that `came` are silent or down still; `escalation`: the question about them, while it is open. */
+/**
+ * Many agents that fell silent, or ended, together, as one incident. `members` of those that `came` are still silent or
+ * down; `escalation`: the question about them, while it is open.
+ */
 export const FleetIncidentReport = z
   .object({
     id: z.string(),
@@ -63,7 +66,7 @@ export const FleetIncidentReport = z
   })
   .meta({ id: "FleetIncident" });
 
-/** What the monitor holds against itself right now. */
+/** The monitor's doubts about itself right now. */
 export const SelfDoubtReport = z
   .object({
     lastGap: z.object({ cause: GapCause, endedAt: z.string(), lastedSeconds: z.number() }).nullable(),
@@ -73,46 +76,48 @@ export const SelfDoubtReport = z
     frozen: z
       .object({ since: z.string(), actor: z.string(), as: z.string().optional(), reason: z.string() })
       .nullable(),
-    /** Nobody is judged by silence before then, after the last gap; absent when that is over. By the policy of those who have none of their own. */
+    /**
+     * Amnesty: until then no agent is judged by silence, after the last gap; absent when it is over. By the policy of
+     * agents that have none of their own.
+     */
     amnestyUntil: z.string().optional(),
-    /** Since then nothing can be saved, so nobody is heard or judged: what is told of agents is as of then. */
+    /** Since when nothing can be saved, so no agent is heard or judged: what is told of agents is of that moment. */
     storeDownSince: z.string().optional(),
   })
   .meta({ id: "SelfDoubt" });
 export type SelfDoubtReport = z.infer<typeof SelfDoubtReport>;
 
-/** Agents, and what the monitor that says so holds against itself. */
+/** Agents, and the monitor's doubts about itself. */
 export const AgentList = z
   .object({ agents: z.array(AgentHealth), monitor: SelfDoubtReport.optional(), next: Next })
   .meta({ id: "Agents" });
 export type AgentList = z.infer<typeof AgentList>;
 
 /**
- * One of an agent's last steps. Equal arguments and equal results have equal letters; `A~` is result A but for numbers, ids and times. `null` is
- * unknown, and unknown equals nothing.
+ * One of an agent's last steps. Equal arguments and equal results have equal letters; `A~` is result A but for numbers,
+ * ids and times. `null` is unknown, and unknown equals nothing.
  */
 export const StepReport = z
   .object({
-    /** Which event of the run completed it, counted from 0. */
+    /** The number of the event that completed it, counted from 0. */
     event: z.number(),
     /** `null` for a reply without a call. */
     tool: z.string().nullable(),
     args: z.string().nullable(),
     result: z.string().nullable(),
     failed: z.boolean().nullable(),
-    /** A finding rests on it. */
+    /** A finding rests on this step. */
     evidence: z.boolean(),
   })
   .meta({ id: "StepReport" });
 export type StepReport = z.infer<typeof StepReport>;
 
-/** Everything behind a verdict: the state, the clocks it rests on, the findings, what is held back, and the last events. */
 /** What would be done about an agent, and when, if nothing changed. */
 export const Outlook = z
   .object({
     /** Since it last showed a new line or fact; `null` when it never did. */
     quietSeconds: z.number().nullable(),
-    /** Kinds of evidence that speak against it now, and whether they are enough to stop it. */
+    /** Kinds of evidence against it now, and whether they are enough to stop it. */
     evidence: z.array(EvidenceClass),
     enough: z.boolean(),
     next: z.array(z.object({ what: z.enum(["nudge", "ask", "stop"]), at: z.string() })),
@@ -120,7 +125,7 @@ export const Outlook = z
   .meta({ id: "Outlook" });
 export type Outlook = z.infer<typeof Outlook>;
 
-/** A way in which it is seen, and what that says. `unseen`: nobody could look. */
+/** An eye, and what it shows. `unseen`: nothing could be seen through it. */
 export const EyeReport = z
   .object({
     eye: z.enum(["beats", "steps", "output", "cpu", "disk", "network", "files", "children", "terminal-read"]),
@@ -130,6 +135,7 @@ export const EyeReport = z
   .meta({ id: "Eye" });
 export type EyeReport = z.infer<typeof EyeReport>;
 
+/** Everything behind a verdict: the state, its clocks, the findings, what is held back, and the last events. */
 export const WhyReport = z
   .object({
     agent: AgentHealth,
@@ -161,14 +167,16 @@ export const WhyReport = z
   .meta({ id: "Why" });
 export type WhyReport = z.infer<typeof WhyReport>;
 
-/** Seed 004's system summary. Tasks and notifications are counted once Rouse keeps them; until then they are not in it. */
+/**
+ * Seed 004's system summary. Tasks and notifications are counted once Rouse keeps them; until then they are not in it.
+ */
 export const SystemStatus = z
   .object({
     status: z.enum(["ok", "on-hold", "frozen", "store-unavailable"]),
     total_agents: z.number(),
     active_agents: z.number(),
     degraded_agents: z.number(),
-    /** Those that are not over, and those that were terminated. */
+    /** Agents that have not ended, and those that were terminated. */
     agents_by_state: z.partialRecord(HealthState, z.number()),
     agents_over: z.partialRecord(z.enum(overKinds), z.number()),
     last_heartbeat: z.string().nullable(),
@@ -184,13 +192,13 @@ export const OrderRequest = z
   .strictObject({
     reason: z.string().max(500).default("no reason given"),
     actor: CallerName.optional(),
-    /** Also when its working tree cannot be saved first. */
+    /** Stop it even when its working tree cannot be saved first. */
     force: z.boolean().default(false),
   })
   .meta({ id: "OrderRequest" });
 export type OrderRequest = z.infer<typeof OrderRequest>;
 
-/** How it went. `under-way`: not over yet; events tell the rest. Survivors are never reported as stopped. */
+/** The outcome. `under-way`: not finished yet; events tell the rest. Survivors are never reported as stopped. */
 export const OrderAnswer = z
   .discriminatedUnion("outcome", [
     z.object({
@@ -205,7 +213,7 @@ export const OrderAnswer = z
       outcome: z.literal("already-over"),
       spared: StopDetails.shape.spared,
     }),
-    /** It was down and would have been started again: now it will not be. */
+    /** It was down and would have been started again; now it stays down. */
     z.object({ agentId: z.string(), outcome: z.literal("restart-cancelled") }),
     z.object({ agentId: z.string(), outcome: z.literal("restarted"), incarnation: z.number() }),
     z.object({ agentId: z.string(), outcome: z.literal("not-restarted"), problem: z.string() }),
@@ -220,13 +228,13 @@ export const OrderAnswer = z
   .meta({ id: "OrderAnswer" });
 export type OrderAnswer = z.infer<typeof OrderAnswer>;
 
-/** A person's word to take an agent that is over out of the list. */
+/** A person's order to remove an agent that has ended from the list. */
 export const RemoveRequest = z
   .strictObject({ reason: z.string().max(500).default("no reason given"), actor: CallerName.optional() })
   .meta({ id: "RemoveRequest" });
 export type RemoveRequest = z.infer<typeof RemoveRequest>;
 
-/** Why an agent stays in the list: something of it is there, may come back, or waits for somebody's word. */
+/** Why an agent stays in the list: something of it is left, it may come back, or it waits for a person. */
 export const RemovalRefusal = z
   .enum(["runs", "beats", "left-processes", "starts-again", "question-open", "holds-task", "held"])
   .meta({ id: "RemovalRefusal" });
@@ -236,7 +244,7 @@ export const RemovedAgent = z
   .object({
     agentId: z.string(),
     incarnation: z.number().int(),
-    /** How it was over; `null` for one that fell silent. */
+    /** How it ended; `null` for one that fell silent. */
     over: OverReport.nullable(),
   })
   .meta({ id: "RemovedAgent" });
@@ -250,10 +258,10 @@ export const FreezeRequest = z
   .meta({ id: "FreezeRequest" });
 export type FreezeRequest = z.infer<typeof FreezeRequest>;
 
-/** A process that is up, or one that can save what it takes. */
+/** For a process that runs, or one that can save. */
 export const Probe = z.object({ status: z.literal("ok") }).meta({ id: "Probe" });
 
-/** Nothing need be said. */
+/** An empty answer. */
 export const Empty = z.object({}).meta({ id: "Empty" });
 
 /** A message of MCP, which is JSON-RPC. */
@@ -270,7 +278,7 @@ export const AgentsHealth = z
   })
   .meta({ id: "AgentsHealth" });
 
-/** `policy`: by which those are judged who have none of their own. */
+/** `policy`: that of agents that have none of their own. */
 export const ConfigReport = z
   .object({
     preset: z.string(),
@@ -282,7 +290,7 @@ export const ConfigReport = z
 
 export const EventPage = z.object({ events: z.array(SavedEvent), next: Next }).meta({ id: "Events" });
 
-/** Of one agent or of the fleet, open or over. */
+/** Incidents of one agent or of the fleet, open or closed. */
 export const IncidentList = z
   .object({
     incidents: z.array(
@@ -321,7 +329,7 @@ export const IncidentList = z
   .meta({ id: "Incidents" });
 export type IncidentList = z.infer<typeof IncidentList>;
 
-/** One attempt to bring an agent back. `tried-again`: the next attempt began before this one had come to anything. */
+/** One attempt to bring an agent back. `tried-again`: the next attempt began before this one had an outcome. */
 export const Recovery = z
   .object({
     agentId: z.string(),

@@ -1,24 +1,28 @@
 import { z } from "zod";
 import { Next } from "./page.ts";
 
-/** Whom a caller says it is. A word beside the truth: who authenticated is known from the token. */
+/** Who the caller says it is, only for the record: the token shows who authenticated. */
 export const CallerName = z.string().min(1).max(100);
 
 /**
- * One line of the audit trail: an intervention, a refusal, something a person did, or a seal. `hash` is the SHA-256 of the canonical JSON
- * (RFC 8785) of all the rest but `signature`, so each line vouches for every line before it; a signed line seals them.
+ * One line of the audit trail: an intervention, a refusal, something a person did, or a seal. `hash` is the SHA-256 of
+ * the canonical JSON (RFC 8785) of all the rest but `signature`, so each line vouches for every line before it; a
+ * signed line seals them.
  */
 export const AuditRecord = z
   .object({
     number: z.number().int(),
     time: z.string(),
-    /** Who authenticated: `rouse` itself, `owner`, `orchestrator:NAME`, `viewer:NAME`, `agent:ID`. Whom a caller says it is stands in `evidence.as`. */
+    /**
+     * Who authenticated: `rouse` itself, `owner`, `orchestrator:NAME`, `viewer:NAME`, `agent:ID`. Who the caller says
+     * it is stands in `evidence.as`.
+     */
     actor: z.string(),
     action: z.string(),
     /** The agent, task or escalation it was about. */
     subject: z.string().nullable(),
     reason: z.string(),
-    /** Numbers and fixed words: what it rested on. */
+    /** Numbers and fixed words that it rested on. */
     evidence: z.record(z.string(), z.unknown()),
     policy: z.string().nullable(),
     before: z.string(),
@@ -39,7 +43,7 @@ export type AuditSeal = z.infer<typeof AuditSeal>;
 
 const stretch = z.object({ from: z.number().int(), to: z.number().int() });
 
-/** What one anchor says of a trail. `silent`: it holds no seal of it, or cannot be asked. */
+/** What one anchor says about a trail. `silent`: it holds no seal of it, or cannot be asked. */
 export const AnchorVerdict = z.object({
   anchor: z.string(),
   says: z.enum(["agrees", "contradicts", "silent"]),
@@ -56,7 +60,7 @@ export const AuditVerdict = z
     signatures: z.number().int(),
     /** Older lines were removed by retention: the first one vouches for them by its `before`. */
     beginsAt: z.number().int().nullable(),
-    /** The newest signature; everything up to it is as it was when it was made. `null`: nothing is sealed. */
+    /** The newest signature; everything up to it is unchanged since it was made. `null`: nothing is sealed. */
     sealed: z.object({ number: z.number().int(), time: z.string() }).nullable(),
     /** Lines from before this Rouse sealed: chained, and sealed only when they were taken over. */
     takenOver: stretch.nullable(),

@@ -2,7 +2,7 @@ import { Fault } from "./fault.ts";
 
 export interface FormLimits {
   readonly values: number;
-  /** Of lists and objects in one another. */
+  /** How deep lists and objects may be nested. */
   readonly depth: number;
 }
 
@@ -56,7 +56,7 @@ export function canonicalJson(value: unknown, limits?: FormLimits): string {
     let text = "{";
     for (const name of Object.keys(object).sort()) {
       const member = (object as Record<string, unknown>)[name];
-      // As JSON does it: what is undefined is not there.
+      // As JSON does it: an undefined field is left out.
       if (member !== undefined) text += (text.length === 1 ? "" : ",") + writeName(name) + write(member, depth);
     }
     return `${text}}`;
@@ -73,7 +73,7 @@ export function canonicalJson(value: unknown, limits?: FormLimits): string {
   return write(value, 0);
 }
 
-/** Most texts need nothing but quotes, and are written many times faster for it. */
+/** Most texts need nothing but quotes; this makes writing them many times faster. */
 const needsQuotesOnly = /^[ !#-[\]-~]*$/;
 
 function quote(text: string, isStrict: boolean): string {

@@ -7,7 +7,10 @@ import { Next } from "./page.ts";
 const Sha256 = z.string().regex(checkpointIdPattern, "must be 64 hex digits");
 export const CheckpointId = Sha256.meta({ id: "CheckpointId" });
 
-/** What one state may be, so that taking it never holds up the monitor: larger data belongs in the workspace, and a reference to it in the state. */
+/**
+ * The bounds of one state, so that taking it never holds up the monitor: larger data belongs in the workspace, and a
+ * reference to it in the state.
+ */
 export const stateLimits = { bytes: 16 * 1024 * 1024, values: 200_000, depth: 30 } as const;
 
 /** A commit that holds the agent's working tree, untracked files included. */
@@ -20,7 +23,7 @@ export const WorkspaceSnapshot = z
   .meta({ id: "WorkspaceSnapshot" });
 export type WorkspaceSnapshot = z.infer<typeof WorkspaceSnapshot>;
 
-/** `step` is the number of the step that is completed: whoever is brought back goes on after it. */
+/** `step` is the number of the completed step: a replacement goes on after it. */
 export const CheckpointRequest = z
   .strictObject({
     step: z.number().int().nonnegative().max(1_000_000_000),
@@ -28,8 +31,8 @@ export const CheckpointRequest = z
     /** Whatever the agent needs to go on. */
     state: z.unknown().default(null),
     /**
-     * The checkpoint it went on from: any known one of its task, or `null` when it started over; the newest when it does not say. A chain with
-     * a hole is refused.
+     * The checkpoint it went on from: any known one of its task, or `null` when it started over; the newest when it
+     * does not say. A chain with a hole is refused.
      */
     parent: CheckpointId.nullable().optional(),
     agentId: AgentId.optional(),
@@ -44,7 +47,7 @@ export type NewCheckpoint = z.input<typeof CheckpointRequest>;
 /** Where the state lies: in the row itself, or, when it is large, in a file named by its hash. */
 export const StatePlace = z.enum(["inline", "file"]).meta({ id: "StatePlace" });
 
-/** What is signed for by the id: the id is the SHA-256 of the canonical JSON (RFC 8785) of all the rest. */
+/** What the id covers: the id is the SHA-256 of the canonical JSON (RFC 8785) of all the rest. */
 export const CheckpointHead = z
   .object({
     taskId: z.string(),
@@ -67,13 +70,13 @@ export type CheckpointHead = z.infer<typeof CheckpointHead>;
 export const Checkpoint = CheckpointHead.extend({ id: CheckpointId }).meta({ id: "Checkpoint" });
 export type Checkpoint = z.infer<typeof Checkpoint>;
 
-/** What can be wrong with one. */
+/** What can be wrong with a checkpoint. */
 export const CheckpointFlaw = z
   .enum(["head-changed", "state-missing", "state-changed", "parent-missing", "parent-flawed", "unreadable", "missing"])
   .meta({ id: "CheckpointFlaw" });
 export type CheckpointFlaw = z.infer<typeof CheckpointFlaw>;
 
-/** What its head says is `null` where that cannot be read; of one that is missing nothing but its id is known. */
+/** Fields of its head are `null` where that cannot be read; of a missing checkpoint only its id is known. */
 export const CheckpointCheck = z
   .object({
     id: z.string(),
@@ -82,7 +85,7 @@ export const CheckpointCheck = z
     stepName: z.string().nullable(),
     time: z.string().nullable(),
     flaws: z.array(CheckpointFlaw),
-    /** Its state is not kept any more, because the task has many newer ones. That is no flaw. */
+    /** Its state is no longer kept, because the task has many newer checkpoints. That is no flaw. */
     stateForgotten: z.boolean().optional(),
   })
   .meta({ id: "CheckpointCheck" });
@@ -92,7 +95,7 @@ export const CheckpointList = z
   .object({ taskId: z.string(), checkpoints: z.array(Checkpoint), next: Next })
   .meta({ id: "Checkpoints" });
 export type CheckpointList = z.infer<typeof CheckpointList>;
-/** Newest first. `more`: there are older ones that were not looked at. */
+/** Newest first. `more`: there are older ones that were not checked. */
 export const CheckpointVerdict = z
   .object({ taskId: z.string(), sound: z.boolean(), checks: z.array(CheckpointCheck), more: z.boolean() })
   .meta({ id: "CheckpointVerdict" });
@@ -109,9 +112,9 @@ export const LostWork = z
     steps: z.number().int().nullable(),
     flaws: z.array(CheckpointFlaw),
     startsOver: z.boolean(),
-    /** There are older checkpoints that nobody looked at: one of them may be right. */
+    /** There are older checkpoints that were not checked: one of them may be right. */
     olderUnread: z.boolean().optional(),
-    /** Whether its program goes on with the conversation of its last life. Not said of programs that keep none. */
+    /** Whether its program resumes the conversation of its last life. Absent for programs that keep none. */
     conversation: z.enum(["kept", "lost"]).optional(),
   })
   .meta({ id: "LostWork" });

@@ -12,7 +12,7 @@ import {
 import { Next } from "./page.ts";
 import { Settings } from "./policy/settings.ts";
 
-/** What a decision would lead to here and now. `left-alone`: one that is not ill is not stopped. */
+/** What a decision would lead to now. `left-alone`: an agent that is not ill is not stopped. */
 export const DecisionEffect = z
   .enum([
     "waits-longer",
@@ -27,7 +27,7 @@ export const DecisionEffect = z
   .meta({ id: "DecisionEffect" });
 export type DecisionEffect = z.infer<typeof DecisionEffect>;
 
-/** The way back, as far as it is known before anybody takes it. */
+/** How the agent would be recovered, as far as that is known beforehand. */
 export const RecoveryOptions = z
   .object({
     /** Rouse started it, so Rouse can stop it and start it again. */
@@ -58,7 +58,7 @@ export const RemediationHint = z
   .meta({ id: "RemediationHint" });
 export type RemediationHint = z.infer<typeof RemediationHint>;
 
-/** What an agent is judged and treated by. Named part by part: a setting that is new, or may hold a secret, is not sent by default. */
+/** The agent's policy. Named part by part, so that a new setting, or one with a secret, is not sent by default. */
 export const ConfigSnapshot = z
   .object({
     /** Name and fingerprint. */
@@ -82,10 +82,12 @@ export const ConfigSnapshot = z
   .meta({ id: "ConfigSnapshot" });
 export type ConfigSnapshot = z.infer<typeof ConfigSnapshot>;
 
-/** All that whoever decides may want to know. What an agent wrote stands in fields of its own and is never part of a sentence. */
+/**
+ * Everything needed to decide. Text that an agent wrote stands in fields of its own and is never part of a sentence.
+ */
 export const EscalationContext = z
   .object({
-    /** Names under which the same matter is found in events, in the audit trail and in other systems. */
+    /** Ids under which the same matter is found in events, in the audit trail and in other systems. */
     traceIds: z.array(z.string()),
     findings: z.array(FindingReport),
     /** Oldest first. */
@@ -104,7 +106,7 @@ export const EscalationNotice = EscalationReport.extend({ context: EscalationCon
 });
 export type EscalationNotice = z.infer<typeof EscalationNotice>;
 
-/** What the webhook brings: a question, or that it need not be answered any more. */
+/** What the webhook delivers: a question, or that it need not be answered any more. */
 export const WebhookMessage = z
   .discriminatedUnion("type", [
     /** `nonce`: new with every question; a decision in the answer is signed over it. */
@@ -114,7 +116,7 @@ export const WebhookMessage = z
   .meta({ id: "WebhookMessage" });
 export type WebhookMessage = z.infer<typeof WebhookMessage>;
 
-/** How a question came to its end. `overtaken`: the agent became worse, or a person acted, before anybody answered. */
+/** How a question ended. `overtaken`: the agent became worse, or a person acted, before it was answered. */
 export const EscalationEnding = z
   .discriminatedUnion("how", [
     z.object({
@@ -131,7 +133,7 @@ export const EscalationEnding = z
   .meta({ id: "EscalationEnding" });
 export type EscalationEnding = z.infer<typeof EscalationEnding>;
 
-/** A question that does not wait for an answer any more. */
+/** A question that no longer waits for an answer. */
 export const ClosedEscalation = z
   .object({
     id: z.string(),
@@ -145,12 +147,12 @@ export const ClosedEscalation = z
   .meta({ id: "ClosedEscalation" });
 export type ClosedEscalation = z.infer<typeof ClosedEscalation>;
 
-/** Those that are open, or, where that was asked for, those that are over. */
+/** Open questions, or closed ones where those were asked for. */
 export const EscalationList = z
   .object({ escalations: z.array(z.union([EscalationReport, ClosedEscalation])), next: Next })
   .meta({ id: "Escalations" });
 
-/** What is not taken in is a fault that says how the question ended. */
+/** A decision that is not accepted is a fault that says how the question ended. */
 export const DecisionResult = z
   .object({ escalation: z.string(), outcome: z.literal("taken") })
   .meta({ id: "DecisionResult" });

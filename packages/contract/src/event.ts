@@ -23,7 +23,7 @@ export const GapCause = z.enum(["stall", "suspend", "clock-step", "restart", "st
 export type GapCause = z.infer<typeof GapCause>;
 
 /** Why the monitor holds back every verdict that rests on silence. */
-/** What happened to many at once. */
+/** What happened to many agents at once. */
 export const FleetCause = z.enum(["mass-silence", "mass-failure"]).meta({ id: "FleetCause" });
 export type FleetCause = z.infer<typeof FleetCause>;
 
@@ -37,7 +37,7 @@ export type AlertSeverity = z.infer<typeof AlertSeverity>;
 export const StopCause = z.enum([...findingKinds, "decided", "ordered"]).meta({ id: "StopCause" });
 export type StopCause = z.infer<typeof StopCause>;
 
-/** Why it is not stopped although something argues for it. Each is a condition of the kill gate. */
+/** Why an agent is not stopped although something argues for it. Each is a condition of the kill gate. */
 export const StopRefusal = z
   .enum([
     "frozen",
@@ -75,15 +75,16 @@ export type SpeechRefusal = z.infer<typeof SpeechRefusal>;
 export const AnswerRefusal = z.enum(["unsigned", "wrong", "too-old", "malformed"]).meta({ id: "AnswerRefusal" });
 export type AnswerRefusal = z.infer<typeof AnswerRefusal>;
 
-/** Why an agent that was held back is so no longer: the matter is over, a person spoke to it, or its policy no longer wants it. */
+/** Why a contained agent is let go: the matter is over, a person spoke to it, or its policy no longer wants it. */
 export const LetGoReason = z.enum(["no-longer-handed-over", "person", "policy"]).meta({ id: "LetGoReason" });
 export type LetGoReason = z.infer<typeof LetGoReason>;
 
 const agentId = z.string();
 
 /**
- * Facts, in the past tense, under the names the event bus of the seeds uses. AGENT_HEARTBEAT and AGENT_ACTIVITY_CHANGED are streamed only to those who
- * ask for them by name and are not numbered: the beats themselves are kept, not a second copy of each, and what an agent does changes with every call.
+ * Facts, in the past tense, under the names the event bus of the seeds uses. AGENT_HEARTBEAT and AGENT_ACTIVITY_CHANGED
+ * are streamed only to those who ask for them by name and are not numbered: the beats themselves are kept, not a second
+ * copy of each, and what an agent does changes with every call.
  */
 const payloads = {
   AGENT_HEARTBEAT: Heartbeat,
@@ -111,7 +112,7 @@ const payloads = {
   HEARTBEAT_REFUSED: z.object({ agentId, because: AckReason, sequenceNumber: z.number().nullable() }),
   /** `agentId` is whose token it was; `claimed` is the agent, task, incarnation or request that is not its own. */
   AGENT_SPEECH_REFUSED: z.object({ agentId, claimed: z.string(), because: SpeechRefusal }),
-  /** A holder keeps its terminal: newly started, or found again by a monitor that came back. */
+  /** A holder keeps its terminal: newly started, or found again by a restarted monitor. */
   AGENT_HELD: z.object({ agentId, incarnation: z.number(), pid: z.number(), adopted: z.boolean() }),
   /** `because` is absent in events of earlier versions: the holder was gone. */
   HOLDER_LOST: z.object({
@@ -120,13 +121,13 @@ const payloads = {
     process: z.enum(["gone", "alive"]),
     because: HolderLoss.optional(),
   }),
-  /** A person came to its terminal, or left it; `attached`: how many are there now. */
+  /** A person opened its terminal, or left it; `attached`: how many terminals are open now. */
   AGENT_ATTACHED: z.object({ agentId, incarnation: z.number(), attached: z.number() }),
   AGENT_DETACHED: z.object({ agentId, incarnation: z.number(), attached: z.number() }),
   PROCESS_EXITED: ExitStatus.extend({ agentId, incarnation: z.number() }),
-  /** Its own process is over and these, which it started, are not. */
+  /** Leftovers: processes that outlived the agent's own. */
   AGENT_LEFT_PROCESSES: z.object({ agentId, processes: z.array(RunningProcess) }),
-  /** Somebody has to allow, answer or say what is next. */
+  /** A person has to allow something, to answer or to say what is next. */
   AGENT_NEEDS_YOU: z.object({ agentId, what: Question, pattern: z.string() }),
   AGENT_NEEDS_YOU_NO_MORE: z.object({ agentId, waitedSeconds: z.number() }),
   /** Once for each limit. `resetsInSeconds` is null where its provider named no reset. */
@@ -137,7 +138,7 @@ const payloads = {
     by: z.enum(["text", "stream"]),
     pattern: z.string(),
   }),
-  /** `went-on`: it was seen to; `time-up`: its limit is over, and nobody has seen more than that. */
+  /** `went-on`: it was seen to go on; `time-up`: the limit is over, and nothing more was seen. */
   LIMIT_RESUMED: z.object({
     agentId,
     how: z.enum(["went-on", "started-again", "nudged", "time-up"]),
@@ -168,7 +169,7 @@ const payloads = {
     checkpoint: z.string().nullable(),
     snapshot: z.string().nullable(),
     evidence: z.array(z.string()),
-    /** How surely nothing of it is left; absent where its holder does not tell. */
+    /** How sure it is that no process is left; absent where its holder does not tell. */
     tier: TreeTier.optional(),
     ...StopDetails.shape,
   }),
@@ -182,7 +183,9 @@ const payloads = {
     attempt: z.number(),
   }),
   RESTART_FAILED: z.object({ agentId, incarnation: z.number(), problem: z.string() }),
-  /** Its program says that its provider's limit still stands: it is started when that is over, and nothing has failed. */
+  /**
+   * Its program says that its provider's limit still stands: it is started when that is over, and nothing has failed.
+   */
   RESTART_PUT_OFF: z.object({
     agentId,
     incarnation: z.number(),
@@ -198,7 +201,7 @@ const payloads = {
     to: z.number(),
     because: RestartCause,
     cause: ExitCause.nullable(),
-    /** From the first finding to the new life: what led to what. */
+    /** From the first finding to the new life: the chain of causes. */
     chain: z.array(z.string()),
   }),
   INCIDENT_OPENED: z.object({
@@ -208,7 +211,9 @@ const payloads = {
     cause: HealthReason,
     severity: Severity,
   }),
-  /** It goes on in circles although a person was called, and is held back; `calls`: how many it made since. */
+  /**
+   * It goes on in circles although a person was called, and is contained; `calls`: how many tool calls it made since.
+   */
   AGENT_CONTAINED: z.object({ agentId, incident: z.string(), how: ContainmentMeans, calls: z.number() }),
   AGENT_NOT_CONTAINED: z.object({ agentId, incident: z.string(), how: ContainmentMeans, because: ContainRefusal }),
   AGENT_LET_GO: z.object({ agentId, incident: z.string(), because: LetGoReason }),
@@ -241,7 +246,7 @@ const payloads = {
     agentId,
     nudge: z.string(),
     waitedSeconds: z.number(),
-    /** Its screen is all that is seen of it; or there would have been a sign. Absent in what an earlier version said. */
+    /** Its screen is the only eye on it; or there would have been a sign. Absent in events of earlier versions. */
     because: z.enum(["only-screen", "no-sign"]).optional(),
   }),
   AGENT_ANSWERED: z.object({ agentId, answer: AgentAnswer }),
@@ -265,13 +270,13 @@ const payloads = {
   ESCALATION_UNACKNOWLEDGED: z.object({ agentId, escalation: z.string(), waitedSeconds: z.number() }),
   ESCALATION_UNANSWERED: z.object({ agentId, escalation: z.string(), waitedSeconds: z.number() }),
   ESCALATION_UNDELIVERED: z.object({ agentId, escalation: z.string(), problem: z.string() }),
-  /** Whoever answers at the webhook's address decided, and could not show that it may. */
+  /** The webhook's address answered with a decision, and could not show that it may decide. */
   ESCALATION_ANSWER_REFUSED: z.object({ agentId, escalation: z.string(), because: AnswerRefusal }),
   /** `fromCheckpoint` is empty when the task starts over. */
   RECOVERY_INITIATED: z.object({
     taskId: z.string().nullable(),
     agentId,
-    /** The newest one that is known; which of them can be used is told with RECOVERY_COMPLETED. */
+    /** The newest known one; RECOVERY_COMPLETED tells which one was used. */
     fromCheckpoint: z.string().nullable(),
     attempt: z.number(),
     because: z.string(),
@@ -328,7 +333,10 @@ const payloads = {
   MONITOR_GAP: z.object({ cause: GapCause, lastedSeconds: z.number(), detail: z.string() }),
   VERDICTS_HELD_BACK: z.object({ because: HoldCause, scope: z.string(), silent: z.number(), of: z.number() }),
   VERDICTS_RESUMED: z.object({ because: HoldCause, scope: z.string(), lastedSeconds: z.number() }),
-  /** Many fell silent, or ended, together. `agents`: the first hundred of its members. `because`, `members`: absent in what an earlier version saved. */
+  /**
+   * Many agents fell silent, or ended, together. `agents`: the first hundred of its members. `because`, `members`:
+   * absent in events of earlier versions.
+   */
   FLEET_INCIDENT_OPENED: z.object({
     incident: z.string(),
     because: FleetCause.optional(),
@@ -342,7 +350,7 @@ const payloads = {
     scope: z.string(),
     /** `none-left`: some of its members were not heard again, or did not come back: they ended, or were removed. */
     because: z.enum(["all-heard", "all-back", "none-left", "part-of-a-wider-one"]),
-    /** How many it was about in all. */
+    /** How many agents it was about in all. */
     came: z.number(),
     lastedSeconds: z.number(),
   }),
@@ -354,7 +362,7 @@ const payloads = {
   MONITOR_THAWED: z.object({ actor: z.string(), as: z.string().optional(), reason: z.string() }),
 } as const;
 
-/** Passed on to whoever asks for them by name, and never saved. */
+/** Streamed only to those who ask for them by name, and never saved. */
 export const unsavedEvents = ["AGENT_HEARTBEAT", "AGENT_ACTIVITY_CHANGED"] as const satisfies readonly EventType[];
 
 export type EventType = keyof typeof payloads;

@@ -1,6 +1,6 @@
 /**
- * An operational failure: nobody's bug, somebody's problem. The code is stable (scripts and metrics use it); the message says what
- * to do next; `retryable` tells a caller whether the same call may succeed later.
+ * An operational failure, not a bug. The code is stable (scripts and metrics use it); the message says what to do next;
+ * `retryable` tells a caller whether the same call may succeed later.
  */
 export const faultCodes = [
   "agent-unknown",

@@ -64,9 +64,10 @@ export const findingKinds = [
 ] as const;
 
 /**
- * Kinds of evidence. A stop needs absence and one other, or two others; absence is one kind, however many eyes report it: no beats, no output, no
- * progress, low CPU. `overdue`: a call is open beyond the time-out its program keeps. `owner-rule`: the owner said in advance that this agent is to be
- * stopped for it. `resource` and `self-report` are shown; only a limit the owner set makes the first one count.
+ * Kinds of evidence. A stop needs absence and one other, or two others; absence is one kind, however many eyes report
+ * it: no beats, no output, no progress, low CPU. `overdue`: a call is open beyond the time-out its program keeps.
+ * `owner-rule`: the owner said in advance that this agent is to be stopped for it. `resource` and `self-report` are
+ * shown; only a limit the owner set makes the first one count.
  */
 export const evidenceClasses = [
   "absence",

@@ -25,7 +25,7 @@ export const OpenWork = z
   .meta({ id: "OpenWork" });
 export type OpenWork = z.infer<typeof OpenWork>;
 
-/** Beside health stands activity: it decides which clock runs. `EXITED` is only shown: its process ended, and it has not finished. */
+/** Activity decides which clock runs. `EXITED` is only shown: the process ended, and the agent has not finished. */
 export const ActivityKind = z.enum(activityKinds).meta({ id: "ActivityKind" });
 export type ActivityKind = z.infer<typeof ActivityKind>;
 
@@ -36,7 +36,7 @@ export const ActivityReport = z
     open: OpenWork.optional(),
     for: WaitKind.optional(),
     until: z.string().optional(),
-    /** Of a wait that was read off its terminal: whether a field of its stream says so, or only words. */
+    /** For a wait that was read off its terminal: whether a field of its stream says so, or only words. */
     by: z.enum(["text", "stream"]).optional(),
   })
   .meta({ id: "Activity" });
@@ -51,7 +51,10 @@ export type FindingKind = z.infer<typeof FindingKind>;
 export const EvidenceClass = z.enum(evidenceClasses).meta({ id: "EvidenceClass" });
 export type EvidenceClass = z.infer<typeof EvidenceClass>;
 
-/** Why a finding argues for less than it could: the monitor doubts itself, the agent said in advance that it would be quiet, or it is told of with others. */
+/**
+ * Why a finding argues for less than it could: the monitor doubts itself, the agent announced that it would be quiet,
+ * or it is part of a fleet incident.
+ */
 export const Restraint = z
   .enum([
     "amnesty",

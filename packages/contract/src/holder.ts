@@ -5,8 +5,8 @@ import { AgentFamily, AgentInput, ExitStatus, EyeState, ProcessFacts, RunningPro
 const ms = z.number().finite().nonnegative();
 
 /**
- * What a holder tells the monitor: at once when it saw something, otherwise every few seconds as a sign of life. Numbered without
- * gaps; sent again until acknowledged, so a monitor that was away hears everything once.
+ * What a holder tells the monitor: at once when it saw something, otherwise every few seconds as a sign of life.
+ * Numbered without gaps; sent again until acknowledged, so a monitor that was away hears everything once.
  */
 export const HolderReport = z
   .object({
@@ -14,29 +14,30 @@ export const HolderReport = z
     /** By the holder's wall clock; it runs on the same machine. */
     at: z.number(),
     sights: z.array(Sight).max(200),
-    /** Of the whole life of the process. `lastAt` is when anything at all was last written. */
+    /** For the whole life of the process. `lastAt`: when anything at all was last written. */
     output: z.object({ bytes: ms, rows: ms, lastAt: z.number().nullable() }),
     process: ProcessFacts.nullable(),
     /** Terminals a person has open on it, the one it was started from included. */
     attached: z.number().int().nonnegative(),
-    /** The alternate screen is a full-screen program at work or at rest: its picture says nothing about lines. */
+    /** Its terminal shows the alternate screen, that of a full-screen program. */
     fullScreen: z.boolean(),
     outputKept: z.boolean(),
     exit: ExitStatus.nullable(),
-    /** What runs now, where it was not to be known from the command. Holders of an earlier version tell neither this nor what follows. */
+    /** The program that runs now, where the command did not show it. Earlier versions send nothing from here on. */
     family: AgentFamily.optional(),
     eyes: z.array(EyeState).max(10).optional(),
-    /** How words reach it now. */
+    /** How a message reaches it now. */
     input: AgentInput.optional(),
-    /** Its own process is over and these, which it started, are not. */
+    /** Leftovers: processes that outlived the agent's own. */
     leftovers: z.array(RunningProcess).max(100).optional(),
   })
   .meta({ id: "HolderReport" });
 export type HolderReport = z.infer<typeof HolderReport>;
 
 /**
- * What follows when an agent's process ends (`spawn --restart`). `no`: nothing. `on-failure`: it is started again, at most `max` times in the policy's
- * window, or as often as the policy says where that is `null`. `always`: also after it ended well.
+ * What follows when an agent's process ends (`spawn --restart`). `no`: nothing. `on-failure`: it is started again, at
+ * most `max` times in the policy's window, or as often as the policy says where that is `null`. `always`: also after it
+ * ended well.
  */
 export const RestartRule = z
   .discriminatedUnion("when", [
@@ -48,15 +49,15 @@ export const RestartRule = z
 export type RestartRule = z.infer<typeof RestartRule>;
 
 /**
- * How the processes of one life of an agent are told from all others. Known from its holder itself; what files say later is believed only where it
- * is the same.
+ * What tells the processes of one life from all others. It comes from the holder itself; files are believed later only
+ * where they agree.
  */
 export const LifeIdentity = z
   .object({ startTicks: z.number(), mark: z.string().max(100), cgroup: z.string().max(4096).nullable() })
   .meta({ id: "LifeIdentity" });
 export type LifeIdentity = z.infer<typeof LifeIdentity>;
 
-/** Who is held: what the monitor needs to know of a holder before its first report. */
+/** What the monitor needs to know about a held agent before the first report. */
 export const HolderInfo = z
   .object({
     agentId: AgentId,
@@ -69,39 +70,41 @@ export const HolderInfo = z
     family: AgentFamily,
     /** Its stream of JSON is read instead of its screen. */
     structured: z.boolean(),
-    /** Started with `rouse run` in somebody's terminal: they decide when it ends and whether it starts again. */
+    /** Started with `rouse run` in a person's terminal: they decide when it ends and whether it starts again. */
     foreground: z.boolean(),
     startedAt: z.number(),
-    /** Holders of an earlier version do not tell it. */
+    /** Absent from holders of earlier versions. */
     input: AgentInput.optional(),
-    /** Its owner's own rule: stop it after so long without output or any other sign of work (`spawn --idle-kill`). */
+    /** Its owner's rule: stop it after so long without output or any other sign of work (`spawn --idle-kill`). */
     idleKillMs: ms.nullable().optional(),
-    /** Absent where nobody said: as often as its policy says, whatever it is. */
+    /** Absent where none was given: as often as its policy says. */
     restart: RestartRule.optional(),
-    /** Its command speaks of the completion marker: without it, its end is none of its work. */
+    /** Its command mentions the completion marker: an end without the marker is not the end of its work. */
     announcesMarker: z.literal(true).optional(),
-    /** Holders of an earlier version do not tell it, and files are not asked for it. */
+    /** Absent from holders of earlier versions; it is never read from files. */
     identity: LifeIdentity.optional(),
   })
   .meta({ id: "HolderInfo" });
 export type HolderInfo = z.infer<typeof HolderInfo>;
 
 /**
- * Why a holder does not listen to a monitor. `other-store`: it was started for another database; `old-epoch`: it has a newer monitor;
- * `epoch-too-high`: no monitor of its store can have come so far; `wrong-secret`: it was not shown the secret in its file.
+ * Why a holder refuses a monitor. `other-store`: it was started for another database; `old-epoch`: it has a newer
+ * monitor; `epoch-too-high`: no monitor of its store can have that epoch; `wrong-secret`: it was not shown the secret
+ * in its file.
  */
 export const HolderRefusal = z.enum(["old-epoch", "epoch-too-high", "other-store", "wrong-secret"]).meta({
   id: "HolderRefusal",
 });
 export type HolderRefusal = z.infer<typeof HolderRefusal>;
 
-/** Why a holder is of no use to us: it is gone, does not answer, or refuses us. */
+/** Why a holder cannot be used: it is gone, does not answer, or refuses us. */
 export const HolderLoss = z.enum(["gone", "silent", ...HolderRefusal.options]).meta({ id: "HolderLoss" });
 export type HolderLoss = z.infer<typeof HolderLoss>;
 
 /**
- * Why an order was not carried out. Each is checked at the instant of the signal. Two are for orders of Rouse's own: `too-late`, they are valid for moments
- * only, or are not wanted any more; `moved-since`, the agent has shown work since its silence was decided on.
+ * Why an order was not carried out. Each is checked at the instant of the signal. Two are for orders of Rouse itself:
+ * `too-late`, the order expired or was withdrawn; `moved-since`, the agent has shown work since its silence was decided
+ * on.
  */
 export const OrderRefusal = z
   .enum([
@@ -118,7 +121,7 @@ export const OrderRefusal = z
   .meta({ id: "OrderRefusal" });
 export type OrderRefusal = z.infer<typeof OrderRefusal>;
 
-/** How sure the host is to find every process of an agent. */
+/** How surely every process of an agent is found on this host. */
 export const TreeTier = z.enum(["cgroup", "marked"]).meta({
   id: "TreeTier",
   description:
@@ -127,15 +130,15 @@ export const TreeTier = z.enum(["cgroup", "marked"]).meta({
 export type TreeTier = z.infer<typeof TreeTier>;
 
 /**
- * What became of an agent's turn in a server that others use, which a stop spares (Codex has one for each of its homes). `none`: it had none under way;
- * `may-go-on`: it could not be broken off, or nobody knows which it is.
+ * What became of an agent's turn in a server that others use, which a stop spares (Codex has one for each of its
+ * homes). `none`: no turn was under way; `may-go-on`: it could not be interrupted, or is not known.
  */
 export const SharedTurn = z.enum(["interrupted", "none", "may-go-on"]).meta({ id: "SharedTurn" });
 export type SharedTurn = z.infer<typeof SharedTurn>;
 
 /**
- * What a stop left alone because of another agent of Rouse. `runs-in-it`: that agent would have ended with it, as in a server of terminals; `is-another`:
- * it is that agent, or holds it.
+ * A process that a stop left alone because of another agent of Rouse. `runs-in-it`: that agent would have ended with
+ * it, as in a terminal server; `is-another`: it is that agent, or its holder.
  */
 export const SparedProcess = z
   .object({
@@ -148,11 +151,11 @@ export type SparedProcess = z.infer<typeof SparedProcess>;
 
 /** What a person wants to know of a stop besides that it worked. */
 export const StopDetails = z.object({
-  /** Somebody of it had the right to leave its control group, and may have: then nobody can say that all of it was found. */
+  /** A process of it had the right to leave its control group, and may have left: then some may not have been found. */
   mayHaveLeft: z.literal(true).optional(),
   /** Only where such a server was spared, or goes on with the turn. */
   sharedTurn: SharedTurn.optional(),
-  /** Servers of terminals (tmux, screen) that the agent had started: what others had open there is gone too. */
+  /** Terminal servers (tmux, screen) that the agent had started: what others had open there is gone, too. */
   servers: z.array(RunningProcess).max(20).optional(),
   spared: z.array(SparedProcess).max(20).optional(),
 });
@@ -168,7 +171,9 @@ export const detailsOf = ({ mayHaveLeft, sharedTurn, servers, spared }: StopDeta
 /** How stopping a whole tree of processes ended. Survivors are never reported as done. */
 export const StopOutcome = z
   .discriminatedUnion("kind", [
-    /** `tier`: how surely all of it was found. Not told by holders of an earlier version, nor when the stop was learnt from the exit alone. */
+    /**
+     * `tier`: how surely all of it was found. Absent from holders of earlier versions, and when only the exit is known.
+     */
     z.object({
       kind: z.literal("stopped"),
       forced: z.boolean(),
@@ -186,7 +191,10 @@ export const StopOutcome = z
   .meta({ id: "StopOutcome" });
 export type StopOutcome = z.infer<typeof StopOutcome>;
 
-/** Why a nudge was not given by the holder. Each is looked at just before typing, and again before Enter. `refused`: its program was asked, and said no. */
+/**
+ * Why the holder did not give a nudge. Each is checked right before typing, and again before Enter. `refused`: the
+ * program was asked, and said no.
+ */
 export const NudgeRefusal = z
   .enum([
     "attached",
@@ -208,7 +216,7 @@ export type NudgeRefusal = z.infer<typeof NudgeRefusal>;
 
 export const NudgeDelivery = z
   .discriminatedUnion("kind", [
-    /** `channel`: by which way. `echoed`: the text was seen on the screen before Enter. */
+    /** `channel`: the way it took. `echoed`: the text was seen on the screen before Enter. */
     z.object({ kind: z.literal("sent"), channel: z.enum(["stdin", "hook", "steer", "terminal"]), echoed: z.boolean() }),
     z.object({ kind: z.literal("not-sent"), because: NudgeRefusal }),
   ])
@@ -216,13 +224,16 @@ export const NudgeDelivery = z
 export type NudgeDelivery = z.infer<typeof NudgeDelivery>;
 
 /**
- * How an agent is held back that goes on in circles after it was handed to a person. `pause`: its hooks withhold its tools; `interrupt`: its turn is
- * broken off, once, the program's own way.
+ * How an agent is contained that goes on in circles after it was handed to a person. `pause`: its hooks withhold its
+ * tools; `interrupt`: its turn is interrupted once, in the program's own way.
  */
 export const ContainmentMeans = z.enum(["pause", "interrupt"]).meta({ id: "ContainmentMeans" });
 export type ContainmentMeans = z.infer<typeof ContainmentMeans>;
 
-/** Why it was not. `no-hooks`: nothing asks us before its tools run; `not-busy`: it does not show that it is at work, so the key might mean something else. */
+/**
+ * Why it was not contained. `no-hooks`: no hook is called before its tools run; `not-busy`: it does not show that it is
+ * at work, so the key might mean something else.
+ */
 export const ContainRefusal = z
   .enum([
     "no-hooks",

@@ -9,10 +9,10 @@ export const ownPrefix = "rouse.";
 export const ownPrefixRule = "the prefix rouse. is reserved for the monitor itself";
 export const isAgentId = (id: unknown): boolean => isId(id) && !String(id).startsWith(ownPrefix);
 
-/** Whom a question about many agents at once is about. */
+/** The subject of a question about many agents at once. */
 export const fleetId = `${ownPrefix}fleet`;
 
-/** Such as `worker-1.3`: the agent, and which question about it. */
+/** Such as `worker-1.3`: the agent, and the number of the question about it. */
 export const escalationIdPattern = /^[A-Za-z0-9][A-Za-z0-9._:@+-]*\.[1-9]\d{0,14}$/;
 export const longestEscalationId = 160;
 export const isEscalationId = (id: unknown): boolean =>

@@ -2,11 +2,14 @@ import { z } from "zod";
 import { CallerName } from "./audit.ts";
 import { escalationIdPattern, isEscalationId, longestEscalationId } from "./ids.ts";
 
-/** How bad an incident is. SEV-1: several critical tasks blocked, or nobody answers for the orchestrator. SEV-2: over a limit. SEV-3: one agent. */
+/**
+ * How bad an incident is. SEV-1: several critical tasks blocked, or the orchestrator does not answer. SEV-2: over a
+ * limit. SEV-3: one agent.
+ */
 export const Severity = z.enum(["SEV-1", "SEV-2", "SEV-3"]).meta({ id: "Severity" });
 export type Severity = z.infer<typeof Severity>;
 
-/** What opens an incident. DEGRADED only when the same finding stood for long and nothing came of it. */
+/** What opens an incident. DEGRADED opens one only when the same finding stood for long and nothing came of it. */
 export const Illness = z.enum(["UNRESPONSIVE", "STUCK", "FAILING", "DEGRADED"]).meta({ id: "Illness" });
 export type Illness = z.infer<typeof Illness>;
 
@@ -63,7 +66,7 @@ export const NudgeTemplate = z
   .meta({ id: "NudgeTemplate" });
 export type NudgeTemplate = z.infer<typeof NudgeTemplate>;
 
-/** What an agent says to a nudge: it goes on, it wants to hand its work over, or something is in its way. */
+/** What an agent answers to a nudge: it goes on, it wants to hand its work over, or something is in its way. */
 export const AgentAnswer = z
   .object({
     /** Id of the nudge it answers. */
@@ -74,7 +77,7 @@ export const AgentAnswer = z
   .meta({ id: "AgentAnswer" });
 export type AgentAnswer = z.infer<typeof AgentAnswer>;
 
-/** What the orchestrator may say to an escalation. */
+/** What the orchestrator may decide about an escalation. */
 export const EscalationDecision = z
   .enum(["allow_more_time", "force_handoff", "terminate_and_recover"])
   .meta({ id: "EscalationDecision" });
@@ -86,7 +89,7 @@ export const EscalationId = z
   .regex(escalationIdPattern, "must be the id of an escalation, such as worker-1.3")
   .meta({ id: "EscalationId" });
 
-/** Whom an escalation is about, or `null` when no escalation has such an id. */
+/** The agent that an escalation is about, or `null` when no escalation has such an id. */
 export const agentOfEscalation = (id: string): string | null =>
   isEscalationId(id) ? id.slice(0, id.lastIndexOf(".")) : null;
 
@@ -130,7 +133,7 @@ export const DecisionRequest = z
   .meta({ id: "DecisionRequest" });
 export type DecisionRequest = z.infer<typeof DecisionRequest>;
 
-/** What a person says: seen, somebody is on it. */
+/** A person's acknowledgement: seen, somebody is on it. */
 export const AcknowledgeRequest = z.strictObject({ actor: CallerName.optional() }).meta({ id: "AcknowledgeRequest" });
 export type AcknowledgeRequest = z.infer<typeof AcknowledgeRequest>;
 
@@ -180,7 +183,7 @@ export const EscalationReport = z
   .meta({ id: "Escalation" });
 export type EscalationReport = z.infer<typeof EscalationReport>;
 
-/** What sendNudge answers: it is on its way, by which channel and under which id; its life is told by events. */
+/** The answer of sendNudge: by which channel the nudge goes and under which id; events tell what becomes of it. */
 export const NudgeResult = z
   .object({
     agentId: z.string(),
@@ -209,7 +212,7 @@ export const IncidentReport = z
     stage: z.string(),
     /** When the ladder moves on if nothing changes. */
     nextAt: z.string().nullable(),
-    /** The question that is open about it. */
+    /** The open question about it. */
     escalation: z.string().nullable(),
     nudges: z.number().int(),
     nudge: z

@@ -1,4 +1,4 @@
 import { z } from "zod";
 
-/** Where a list goes on: to be given as `cursor` with the same query; `null` after the last page. What is in it is nobody's business. */
+/** Where a list goes on: pass it as `cursor` with the same query; `null` after the last page. Its content is opaque. */
 export const Next = z.string().nullable();

@@ -13,8 +13,8 @@ import type {
 import type { DurationMs } from "./time.ts";
 
 /**
- * The library interface, the same embedded (`openRouse`) and over HTTP (`connectRouse`). It lists what this version does; breakers join it when
- * they exist.
+ * The library interface, the same embedded (`openRouse`) and over HTTP (`connectRouse`). It lists what this version
+ * does; breakers join it when they exist.
  */
 export interface HealthMonitoringService {
   getAgentHealth(agentId: string): Promise<AgentHealth>;
@@ -29,18 +29,18 @@ export interface HealthMonitoringService {
   getRecoveryStatus(taskId: string): Promise<RecoveryStatus>;
 }
 
-/** Only the decision is needed. */
+/** Only the decision is required. */
 export type Decision = Pick<DecisionRequest, "decision"> & Partial<DecisionRequest>;
 
-/** Questions about agents that are not well, and answers to them; the same embedded and over HTTP. */
+/** Questions about unhealthy agents, and answers to them; the same embedded and over HTTP. */
 export interface EscalationService {
-  /** What waits for an answer; of one agent, or of all. */
+  /** Open questions about one agent, or about all. */
   escalations(only?: { readonly agentId?: string }): Promise<EscalationReport[]>;
-  /** One of them with all that is known. Rejects with `escalation-closed` when it is over. */
+  /** One question with all that is known. Rejects with `escalation-closed` when it has ended. */
   escalation(id: string): Promise<EscalationNotice>;
-  /** Answers it. Who comes second, or too late, gets a `Fault` (`escalation-closed`) that says how it ended. */
+  /** Answers a question. A second or late answer gets a `Fault` (`escalation-closed`) that says how it ended. */
   decide(id: string, decision: Decision): Promise<DecisionResult>;
-  /** A person has seen it. It still waits for a decision. */
+  /** A person has seen the question. It still waits for a decision. */
   acknowledge(id: string, by?: Partial<AcknowledgeRequest>): Promise<DecisionResult>;
 }
 

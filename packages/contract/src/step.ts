@@ -4,8 +4,9 @@ import { Next } from "./page.ts";
 const digest = z.string().max(128).nullish();
 
 /**
- * One event of a run as agents and recordings tell it. Content need not leave the agent's machine: `args_digest`, `text_digest` and `text_class` (the text after masking
- * numbers, ids and times) are enough. `null` is "not recorded" and never equals another `null`.
+ * One event of a run as agents and recordings tell it. Content need not leave the agent's machine: `args_digest`,
+ * `text_digest` and `text_class` (the text after masking numbers, ids and times) are enough. `null` is "not recorded"
+ * and never equals another `null`.
  */
 export const StepEvent = z
   .object({
@@ -19,9 +20,9 @@ export const StepEvent = z
     text_digest: digest,
     text_class: digest,
     failed: z.boolean().nullish(),
-    /** It never ran: a call beside it failed, or a person said no. */
+    /** The call never ran: one beside it failed, or a person said no. */
     cancelled: z.boolean().nullish(),
-    /** Of a message who speaks (`agent`, `user`, …); of an error `provider`, when it is the provider's and no call's. */
+    /** For a message: who speaks (`agent`, `user`, …). For an error: `provider`, when it is the provider's. */
     role: z.string().max(200).nullish(),
     tokens: z.number().nonnegative().nullish(),
     /** Seconds since the run began. */
@@ -31,7 +32,7 @@ export const StepEvent = z
   .meta({ id: "StepEvent" });
 export type StepEvent = z.infer<typeof StepEvent>;
 
-/** Events of a run that were taken, and those that were not: counted from 0 in the order they were sent. */
+/** Events of a run that were taken, and those that were not, numbered from 0 in the order they were sent. */
 export const StepsAck = z
   .object({
     accepted: z.number().int(),
@@ -40,13 +41,13 @@ export const StepsAck = z
   .meta({ id: "StepsAck" });
 export type StepsAck = z.infer<typeof StepsAck>;
 
-/** A kept event, as a line of a recording. `at` counts from the first event of its trace in the same answer, by the monitor's clock. */
+/** A kept event, as a line of a recording. `at` counts from the first event of its trace in the same answer. */
 export const KeptStep = StepEvent.extend({ trace: z.string(), at: z.number(), receivedAt: z.string() }).meta({
   id: "KeptStep",
 });
 export type KeptStep = z.infer<typeof KeptStep>;
 
-/** Oldest first; the next page is older. `last` names the end of the answer, to ask later for what came after; `null` when it is empty. */
+/** Oldest first; the next page is older. `last` names the end of the answer, to ask later for what came after. */
 export const StepPage = z
   .object({ steps: z.array(KeptStep), last: z.string().nullable(), next: Next })
   .meta({ id: "Steps" });
@@ -57,6 +58,6 @@ export interface StepQuery {
   readonly limit?: number;
   /** Only what came after an event: `last` of an earlier answer. */
   readonly after?: string;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly cursor?: string;
 }

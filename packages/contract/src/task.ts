@@ -3,7 +3,7 @@ import { CallerName } from "./audit.ts";
 import { AgentId, Id } from "./heartbeat.ts";
 import { Next } from "./page.ts";
 
-/** `blocked`: it needs a person. `recovering`: its agent went down and is being brought back; nobody else may take it meanwhile. */
+/** `blocked`: it needs a person. `recovering`: its agent is being brought back, and no other may take it. */
 export const TaskStatus = z
   .enum(["pending", "claimed", "running", "recovering", "blocked", "completed", "failed", "cancelled"])
   .meta({ id: "TaskStatus" });
@@ -65,7 +65,7 @@ export const TaskRefusal = z
   .meta({ id: "TaskRefusal" });
 export type TaskRefusal = z.infer<typeof TaskRefusal>;
 
-/** How much an agent is trusted with: `few` is one task at a time, `none` is nothing until a person says so. */
+/** How many tasks an agent may hold: `few` is one at a time, `none` is none until a person says so. */
 export const AssignmentStanding = z.enum(["normal", "few", "none"]).meta({ id: "AssignmentStanding" });
 export type AssignmentStanding = z.infer<typeof AssignmentStanding>;
 
@@ -78,9 +78,9 @@ export const TaskRequest = z
     onTimeout: OnTimeout.default("reassign"),
     /** Tasks that must be completed first. */
     dependsOn: z.array(Id).max(100).default([]),
-    /** Who is named when somebody is told that it stands still, is late or needs a person. */
+    /** Who is named in alerts that it stands still, is late or needs a person. */
     owner: z.string().max(200).nullable().default(null),
-    /** With it, that a person made it is a line of the audit trail. */
+    /** With it, the audit trail has a line that a person made the task. */
     actor: CallerName.optional(),
   })
   .meta({ id: "TaskRequest" });
@@ -88,7 +88,7 @@ export type TaskRequest = z.infer<typeof TaskRequest>;
 
 export const ClaimRequest = z.strictObject({ agentId: AgentId }).meta({ id: "ClaimRequest" });
 
-/** `claim` is the number the claim was given with: whoever lost it cannot speak for the task any more. */
+/** `claim` is the number of the claim: an agent that lost it cannot speak for the task any more. */
 export const TaskUpdate = z
   .strictObject({
     agentId: AgentId,
@@ -99,14 +99,14 @@ export const TaskUpdate = z
   .meta({ id: "TaskUpdate" });
 export type TaskUpdate = z.infer<typeof TaskUpdate>;
 
-/** What is said with the end of a claim: completed, failed, or released. */
+/** How a claim ended: completed, failed, or released. */
 export const TaskWord = TaskUpdate.omit({ status: true }).meta({ id: "TaskWord" });
 export type TaskWord = z.infer<typeof TaskWord>;
 
 export const TaskRefresh = TaskWord.omit({ note: true }).meta({ id: "TaskRefresh" });
 export type TaskRefresh = z.infer<typeof TaskRefresh>;
 
-/** A person's word about a task. `to`: the agent it is meant for; whoever claims it when `null`. */
+/** A person's order about a task. `to`: the agent it is meant for; `null`: any that claims it. */
 export const TaskOrder = z
   .strictObject({
     actor: CallerName.optional(),
@@ -121,7 +121,7 @@ export const TaskClaim = z
     number: z.number().int(),
     agentId: z.string(),
     since: z.string(),
-    /** The last sign that the claim is meant. */
+    /** When the claim was last refreshed. */
     refreshedAt: z.string(),
   })
   .meta({ id: "TaskClaim" });
@@ -140,14 +140,14 @@ export const TaskReport = z
     reservedFor: z.string().nullable(),
     note: z.string().nullable(),
     dependsOn: z.array(z.string()),
-    /** What of that is not completed yet; `null`: nobody has made such a task. */
+    /** Those of them that are not completed yet. `status: null`: there is no such task. */
     waitsFor: z.array(z.object({ taskId: z.string(), status: TaskStatus.nullable() })),
     /** Tasks that wait for this one. */
     dependents: z.array(z.string()),
     createdAt: z.string(),
     startedAt: z.string().nullable(),
     updatedAt: z.string(),
-    /** From the claim on. */
+    /** Counted from the claim on. */
     timeoutMinutes: z.number().nullable(),
     timeoutAt: z.string().nullable(),
     onTimeout: OnTimeout,

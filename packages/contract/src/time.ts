@@ -1,13 +1,15 @@
 /**
- * Numbers with a unit in their type. The brands are optional, so a plain number (a literal, the result of arithmetic) fits
- * anywhere, but an instant of one timeline is never passed where another timeline's is meant.
+ * Numbers with a unit in their type. The brands are optional, so a plain number (a literal, the result of arithmetic)
+ * fits anywhere, but an instant of one timeline is never passed where another timeline's is meant.
  */
 declare const unit: unique symbol;
 
 /** Milliseconds of wall-clock time since 1970. For people to read; it may jump, so nothing is judged by it. */
 export type EpochMs = number & { readonly [unit]?: "epoch" };
 
-/** Milliseconds on the monitor's own steady timeline. Never jumps, goes on across restarts; all judging is done on it. */
+/**
+ * Milliseconds on the monitor's own steady timeline. Never jumps, goes on across restarts; all judging is done on it.
+ */
 export type MonoMs = number & { readonly [unit]?: "mono" };
 
 /** A length of time in milliseconds. */

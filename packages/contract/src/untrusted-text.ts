@@ -1,6 +1,6 @@
 /**
- * Everything an agent says is untrusted. Before such text reaches a terminal or a log line, control characters (they move
- * cursors, rewrite titles, answer prompts) and the invisible direction marks that reorder text are made visible.
+ * Everything an agent says is untrusted. Before such text reaches a terminal or a log line, control characters (they
+ * move cursors, rewrite titles, answer prompts) and the invisible direction marks that reorder text are made visible.
  */
 const unprintable =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about

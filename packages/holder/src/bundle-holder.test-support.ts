@@ -13,8 +13,8 @@ export interface BundledHolder {
 }
 
 /**
- * Child processes cannot run TypeScript, and a test must not pass on an old build: bundles today's sources the way they ship, into a
- * folder from which npm packages are found.
+ * Child processes cannot run TypeScript, and a test must not pass on an old build: bundles today's sources the way they
+ * ship, into a folder from which npm packages are found.
  */
 export async function bundleHolder(): Promise<BundledHolder> {
   const here = fileURLToPath(new URL(".", import.meta.url));

@@ -2,23 +2,38 @@ import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, renameSync, r
 import { dirname } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Fault } from "@rouse/contract";
-import { areSame, isSame as isStillThere } from "./processes/read-processes.ts";
+import { areSame, identityOf, isSame as isStillThere } from "./processes/read-processes.ts";
 import { holderFiles } from "./protocol/holder-files.ts";
-import type { HolderFile, ProcessId } from "./protocol/spec.ts";
+import type { HolderFile, ProcessId, Spec } from "./protocol/spec.ts";
 import { writeBeside, writeWhole } from "./write-whole.ts";
 
 /** A name that is ours: one living holder per agent. */
 export interface Claim {
   readonly file: HolderFile;
-  /** Says more about ourselves, for instance that the agent runs by now. */
+  /** Writes more about this holder into the file, for instance that the agent runs by now. */
   amend(changes: Partial<Omit<HolderFile, "agentId" | "incarnation" | "holder">>): HolderFile;
-  /** Twice is fine, and so is after somebody else took over. */
+  /** May be called twice, and after somebody else took over. */
   release(): void;
 }
 
+/** What this process claims a name with before its agent runs. */
+export const ourClaim = ({ agentId, incarnation }: Spec, more: Partial<HolderFile> = {}): HolderFile => ({
+  agentId,
+  incarnation,
+  holder: identityOf(process.pid) ?? { pid: process.pid, startTicks: 0 },
+  agent: null,
+  socket: "",
+  tier: "marked",
+  cgroup: null,
+  mark: "",
+  startedAt: Date.now(),
+  store: null,
+  ...more,
+});
+
 /**
- * Takes the name for the process in `wanted.holder`, or throws `name-taken`. `from` is whoever took it before on behalf of this
- * process and hands it over.
+ * Takes the name for the process in `wanted.holder`, or throws `name-taken`. `from` is the process that took the name
+ * on behalf of this one and hands it over.
  */
 export function claimName(home: string, wanted: HolderFile, from: ProcessId | null = null): Claim {
   const { folder, holder: file } = holderFiles(home, wanted.agentId);
@@ -34,7 +49,7 @@ export function claimName(home: string, wanted: HolderFile, from: ProcessId | nu
   return ours(file, wanted);
 }
 
-/** A holder stays a moment after its agent, until a monitor knows: such a name is free soon. */
+/** A holder stays for a moment after its agent has ended, until a monitor knows: its name will be free soon. */
 const partingMs = 5000;
 
 export async function claimWhenFree(home: string, wanted: HolderFile, from: ProcessId | null = null): Promise<Claim> {
@@ -52,7 +67,7 @@ export async function claimWhenFree(home: string, wanted: HolderFile, from: Proc
   }
 }
 
-/** The last life's number is in its spec. */
+/** The spec of the last life has its number. */
 export function nextIncarnation(home: string, agentId: string): number {
   const { incarnation } = readJson(holderFiles(home, agentId).spec) ?? {};
   return Number.isSafeInteger(incarnation) ? (incarnation as number) + 1 : 1;
@@ -77,9 +92,10 @@ function ours(path: string, wanted: HolderFile): Claim {
 }
 
 /**
- * `link` fails when the name is there, so of many only one gets it. A dead holder's claim cannot simply be removed, though: of two who
- * saw it, the slower one would remove the claim of the faster. Whoever wants to succeed a dead process must first be the only one to link a file
- * named after that process; one who died in the middle of that is succeeded in the same way.
+ * `link` fails when the file exists, so only one of many gets the name. The claim of a dead holder cannot simply be
+ * removed: of two processes that saw it, the slower one would remove the claim of the faster. A process that wants to
+ * succeed a dead one must first be the only one to link a marker, a file named after the dead process. A process that
+ * died while doing that is succeeded in the same way.
  */
 function take(file: string, wanted: HolderFile): void {
   const temporary = writeBeside(file, print(wanted));
@@ -88,10 +104,10 @@ function take(file: string, wanted: HolderFile): void {
       const standing = readClaim(file);
       if (standing === null) continue;
       const markers = succeed(file, standing, temporary);
-      // Somebody may have come and gone since it was read.
+      // Another process may have taken and released the name since the claim was read.
       const now = readClaim(file);
       const unchanged = now !== null && areSame(now.holder, standing.holder);
-      // Not written anew: the marker is another name of the same file, and whoever reads it meanwhile must find us in it.
+      // Renamed, not written anew: the marker is another name of this file, and its readers must find our claim in it.
       if (unchanged) renameSync(temporary, file);
       for (const marker of unchanged ? markers : markers.slice(-1)) rmSync(marker, { force: true });
       if (unchanged) return;
@@ -101,13 +117,13 @@ function take(file: string, wanted: HolderFile): void {
   }
 }
 
-/** The files linked by all who tried before, ours last. */
+/** The markers linked by all processes that tried before, ours last. */
 function succeed(file: string, standing: HolderFile, temporary: string): string[] {
   const markers = new Set<string>();
   for (let last = standing; ; ) {
     refuseIfAlive(last);
     const marker = `${file}.after-${last.holder.pid}-${last.holder.startTicks}`;
-    if (markers.has(marker)) rmSync(marker, { force: true }); // damaged: it names nobody
+    if (markers.has(marker)) rmSync(marker, { force: true }); // damaged: no process can be read from it
     markers.add(marker);
     if (linked(temporary, marker)) return [...markers];
     last = readClaim(marker) ?? last;
@@ -130,7 +146,7 @@ function refuseIfAlive({ agentId, holder, startedAt }: HolderFile): void {
   throw new Fault("name-taken", `${agentId} is already running, held by process ${holder.pid} since ${since}`);
 }
 
-/** What cannot be read was left behind by nobody alive: a claim appears whole. */
+/** A claim appears whole, so one that cannot be parsed does not belong to a living process. */
 function readClaim(file: string): HolderFile | null {
   const claim = readJson(file);
   if (claim === null) return null;

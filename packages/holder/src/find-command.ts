@@ -2,13 +2,10 @@ import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
 import { Fault } from "@rouse/contract";
 
-/** Where a shell would look when nobody says. */
+/** Where a shell looks when there is no PATH. */
 const usualPath = "/usr/local/bin:/usr/bin:/bin";
 
-/**
- * The file that would be run, found as execvp finds it. Asked before anything is started: a terminal shows a missing command as nothing
- * but exit code 1.
- */
+/** The file that execvp would run. Asked first: in a terminal a missing command shows only as exit code 1. */
 export function findCommand(command: string, cwd: string, env: Readonly<Record<string, string>>): string {
   if (kindOf(cwd) !== "folder") {
     throw new Fault("folder-gone", `the working folder ${cwd} does not exist or is not a folder`);

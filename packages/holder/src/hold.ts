@@ -9,53 +9,48 @@ import {
   type SharedTurn,
   type StopOutcome,
 } from "@rouse/contract";
-import { type Claim, claimWhenFree } from "./claim-name.ts";
+import { type Claim, claimWhenFree, ourClaim } from "./claim-name.ts";
 import { findCommand } from "./find-command.ts";
 import { type HolderLog, openHolderLog } from "./holder-log.ts";
 import { containAgent } from "./nudge/contain-agent.ts";
-import { giveNudges, sayOpening } from "./nudge/give-nudge.ts";
-import { waysToReach } from "./nudge/ways-to-reach.ts";
+import { giveNudges, sayOpening, waysToReach } from "./nudge/give-nudge.ts";
 import { openOutputRing } from "./output/output-ring.ts";
 import { awaitLeftovers } from "./processes/await-leftovers.ts";
-import { identityOf } from "./processes/read-processes.ts";
 import { stopTree } from "./processes/stop-tree.ts";
 import { createTreeWatch, type TreeWatch } from "./processes/watch-tree.ts";
 import type { CodexScreen } from "./program/find-codex-turn.ts";
 import { watchProgram } from "./program/watch-program.ts";
 import { admitMonitors } from "./protocol/admit-monitors.ts";
-import { type HolderFiles, holderFiles } from "./protocol/holder-files.ts";
-import { makeSecret } from "./protocol/holder-secret.ts";
-import { inputOf } from "./protocol/input-of.ts";
-import { type HolderFile, type ProcessId, type Spec, type WatchSettings, wishesOf } from "./protocol/spec.ts";
+import { type HolderFiles, holderFiles, makeSecret } from "./protocol/holder-files.ts";
+import { type HolderFile, inputOf, type ProcessId, type Spec, type WatchSettings, wishesOf } from "./protocol/spec.ts";
 import { obeyOrders } from "./socket/obey-orders.ts";
-import { linger, listenAt, patienceOf, placeSocket, serve } from "./socket/serve-socket.ts";
+import { linger, listenAt, placeSocket, serve } from "./socket/serve-socket.ts";
 import { readAgain } from "./socket/show-output.ts";
 import { startAgent } from "./start-agent.ts";
 import type { Ended } from "./terminal/agent-process.ts";
-import type { Foreground } from "./terminal/foreground.ts";
-import { tendTerminal } from "./terminal/tend-terminal.ts";
+import { type Foreground, tendTerminal } from "./terminal/tend-terminal.ts";
 import { compilePatterns } from "./watch/compile-patterns.ts";
 import { keepReports } from "./watch/keep-reports.ts";
 import { openEyes } from "./watch/open-eyes.ts";
 import { watchAgent } from "./watch/watch-agent.ts";
 import { reserveExit, writeWhole } from "./write-whole.ts";
 
-export interface HoldOptions {
-  /** Whoever took the name for us. */
+interface HoldOptions {
+  /** The process that took the name for us. */
   readonly from?: ProcessId | null;
-  /** The agent runs and we can be reached. */
+  /** Called when the agent runs and the socket answers. */
   readonly ready?: (file: HolderFile) => void;
 }
 
-/** How long those who are still shown output may take for the rest of it. */
+/** How long viewers may take for the rest of the output. */
 const partingMs = 2000;
 
-/** How long an agent has to end by itself when nobody says how long. */
+/** How long an agent has to end by itself when `rouse run` is told to end. */
 const ownGraceMs = 10_000;
 
 /**
- * Starts an agent and keeps it until it is over: its terminal, its output, its exit status. `near` is the terminal it was started from, when
- * this process is `rouse run`.
+ * Starts an agent and keeps it until it has ended: its terminal, its output, its exit status. `near` is the terminal
+ * that the agent was started from, when this process is `rouse run`.
  */
 export async function hold(
   spec: Spec,
@@ -65,36 +60,21 @@ export async function hold(
 ): Promise<ExitStatus> {
   findCommand(spec.command[0] ?? "", spec.cwd, spec.env);
   const files = holderFiles(home, spec.agentId);
-  const claim = await claimWhenFree(home, describeUs(spec, files), from);
+  const mark = randomBytes(16).toString("hex");
+  const wanted = ourClaim(spec, { socket: placeSocket(files.folder), mark, store: spec.store ?? null });
+  const claim = await claimWhenFree(home, wanted, from);
   try {
     if (near !== null) writeWhole(files.spec, JSON.stringify(spec));
     return await holdClaimed(spec, files, claim, near, ready);
   } catch (error) {
-    // A life that was lived stays on record: whoever comes later learns from it who that was, and the name is free as soon as we are gone.
+    // Only a failed start releases the name. After a whole life holder.json stays: it says who the agent was, and the
+    // name is free once this process is gone.
     claim.release();
     if (error instanceof Fault || (error as NodeJS.ErrnoException).code === undefined) throw error;
     throw new Fault("data-folder-unusable", `${spec.agentId} cannot be held: ${(error as Error).message}`, {
       cause: error,
     });
   }
-}
-
-function describeUs({ agentId, incarnation, store = null }: Spec, { folder }: HolderFiles): HolderFile {
-  const holder = identityOf(process.pid) ?? { pid: process.pid, startTicks: 0 };
-  const mark = randomBytes(16).toString("hex");
-  const socket = placeSocket(folder);
-  return {
-    agentId,
-    incarnation,
-    holder,
-    agent: null,
-    socket,
-    tier: "marked",
-    cgroup: null,
-    mark,
-    startedAt: Date.now(),
-    store,
-  };
 }
 
 async function holdClaimed(
@@ -120,20 +100,15 @@ async function holdClaimed(
 
 type Books = Awaited<ReturnType<typeof openBooks>>;
 
-/** Everything an agent's life is written to, opened while there is nothing to lose yet. */
+/** Opens everything that is written to during the agent's life, before the agent runs. */
 async function openBooks(spec: Spec, files: HolderFiles, socket: string) {
   const log = openHolderLog(files.folder);
   const onFault = (fault: Error | null) => fault !== null && log("output cannot be kept", fault);
   const note = reserveExit(files.exit);
   const secret = makeSecret(files.secret); // before anybody can connect
   const server = await listenAt(socket);
-  return {
-    log,
-    note,
-    secret,
-    server,
-    ring: openOutputRing(files, { keepBytes: spec.keepBytes, keepHistory: true, onFault }),
-  };
+  const ring = openOutputRing(files, { keepBytes: spec.keepBytes, keepHistory: true, onFault });
+  return { log, note, secret, server, ring };
 }
 
 async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foreground | null, books: Books) {
@@ -142,7 +117,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   const program = await watchProgram(spec, files.plugin, log);
   const reports = keepReports();
   let exit: ExitStatus | null = null;
-  /** Its own process is over. */
+  /** The agent's own process has ended. */
   let over = false;
   let heard = 0;
 
@@ -164,25 +139,23 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
   const leftovers = awaitLeftovers(tree, () => watch.tellSoon());
   const eyes = openEyes(tree, spec, files.home, log);
   const stop = (graceMs: number) => stopAgent(tree, graceMs, program.codexScreen(), log);
-  /** Of our own accord: we were told to end. */
+  /** The stop under way because `rouse run` was told to end. */
   let ending: Promise<void> | null = null;
+  const attempt = (problem: string, act: () => void): void => {
+    try {
+      act();
+    } catch (error) {
+      log(problem, error);
+    }
+  };
   const isOver = (): boolean => over || orders.stopping();
   const ways = waysToReach(spec, agent.process, terminal, program, { over: isOver, watch: () => watch });
   const nudges = giveNudges(ways);
-  const containment = containAgent({
-    family: program.family,
-    ways,
-    hooksOpen: program.hooksOpen,
-    over: isOver,
-    now: Date.now,
-  });
-  const admission = admitMonitors(spec.store ?? null, (store) => {
-    try {
-      claim.amend({ store });
-    } catch (error) {
-      log("whose agent it is could not be written down", error);
-    }
-  });
+  const { family, hooksOpen } = program;
+  const containment = containAgent({ family, ways, hooksOpen, over: isOver, now: Date.now });
+  const admission = admitMonitors(spec.store ?? null, (store) =>
+    attempt("whose agent it is could not be written down", () => claim.amend({ store })),
+  );
   const orders = obeyOrders(files.orders, spec.incarnation, {
     refuses: admission.refuses,
     attached: () => spec.foreground || terminal.attached() > 0,
@@ -228,7 +201,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     },
   });
 
-  /** A monitor may change its mind about what to look for at any time. */
+  /** What to look for; a monitor may change it at any time. */
   let settings = spec.watch;
   const heed = (given: WatchSettings): Promise<void> => {
     settings = given;
@@ -263,20 +236,22 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     exit: ended.then(async (how) => {
       over = true;
       const judged = terminal.judge(how, orders.stopping());
-      noteExit(judged);
+      attempt("how the agent ended could not be written down", () =>
+        note.write({ incarnation: spec.incarnation, at: Date.now(), exit: judged }),
+      );
       if (!orders.stopping()) await settleLeftovers(judged);
       exit = judged;
       return judged;
     }),
     async conclude(how: ExitStatus): Promise<void> {
       eyes.close();
-      if (leftovers.now().length > 0) noteLeft();
+      if (leftovers.now().length > 0) attempt("what it left running could not be written down", noteLeft);
       const shown = terminal.end(how, wordLeftovers(spec.agentId, leftovers.now()));
       await ring.flushed();
       await watch.end(how, program.end);
       const last = reports.lastSeq();
       await Promise.race([service.exited(how), pause(partingMs, undefined, { ref: false })]);
-      await linger(patienceOf(near !== null), () => heard >= last, service.watched);
+      await linger(near !== null, () => heard >= last, service.watched);
       await Promise.all([orders.settled(), ending]);
       await service.close();
       await shown;
@@ -285,7 +260,10 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
     },
   };
 
-  /** One that is started again is to be heard of at once, and whoever sits before `rouse run` wants their terminal back. */
+  /**
+   * Stays until the leftovers have ended, but not when the agent may be started again: its end must be known at once.
+   * Nor when somebody sits in front of `rouse run` and wants their terminal back.
+   */
   async function settleLeftovers(how: ExitStatus): Promise<void> {
     const isDone = how.cause === "person" || (how.code === 0 && spec.restart?.when !== "always");
     try {
@@ -297,19 +275,7 @@ async function attend(spec: Spec, files: HolderFiles, claim: Claim, near: Foregr
 
   function noteLeft(): void {
     const { known, codexHomes = [] } = tree.root();
-    try {
-      claim.amend({ left: { known: [...known], codexHomes: [...codexHomes] } });
-    } catch (error) {
-      log("what it left running could not be written down", error);
-    }
-  }
-
-  function noteExit(how: ExitStatus): void {
-    try {
-      note.write({ incarnation: spec.incarnation, at: Date.now(), exit: how });
-    } catch (error) {
-      log("how the agent ended could not be written down", error);
-    }
+    claim.amend({ left: { known: [...known], codexHomes: [...codexHomes] } });
   }
 }
 
@@ -340,8 +306,8 @@ const describeHold = (
 });
 
 /**
- * Ends an agent with everybody it started. A server of Codex that others use is spared, or is not of its tree at all: what the agent has there is broken
- * off once its screen is gone and can begin nothing new.
+ * Ends an agent with all processes it started. A Codex server that others use is spared, or does not belong to the tree
+ * at all: the agent's turn in that server is interrupted once the agent's screen is gone and can begin no new turn.
  */
 async function stopAgent(
   tree: TreeWatch,
@@ -355,14 +321,14 @@ async function stopAgent(
     log("Codex's server could not be asked to break off a turn", error);
     return "may-go-on";
   });
-  // Nobody listens there, so what was spared, if anybody, is not to be asked.
+  // `null`: no server listens there, so it could not say more about what was spared.
   if (outcome.kind !== "stopped" || turn === null) return outcome;
   const { sharedTurn: spared, ...rest } = outcome;
   return turn === "none" && spared === undefined ? rest : { ...rest, sharedTurn: turn };
 }
 
-/** Loaded only here: most agents are somebody else's. */
+/** Loads the code that talks to Codex only here: most agents are other programs. */
 async function breakOff(screen: CodexScreen): Promise<SharedTurn | null> {
-  const { interruptCodex } = await import("./program/interrupt-codex.ts");
+  const { interruptCodex } = await import("./program/call-codex.ts");
   return interruptCodex(screen);
 }

@@ -6,8 +6,8 @@ const longest = 64 * 1024;
 export type HolderLog = (fault: string, error?: unknown) => void;
 
 /**
- * Serious faults of a holder itself: nobody reads its output, and in the foreground that is the agent's. Never what the agent wrote. Two
- * files at most, and a disk too full to take a line is not a reason to fall.
+ * A file for serious faults of a holder itself: nobody reads a holder's output, and in the foreground its output is the
+ * agent's. What the agent wrote is never logged. There are two files at most. A disk too full for a line is ignored.
  */
 export function openHolderLog(folder: string): HolderLog {
   const file = join(folder, "holder.log");
@@ -18,7 +18,7 @@ export function openHolderLog(folder: string): HolderLog {
       if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > longest) renameSync(file, `${file}.1`);
       appendFileSync(file, `${new Date().toISOString()} ${fault}${reason}\n`.slice(0, 4000), { mode: 0o600 });
     } catch {
-      // Nowhere left to say it.
+      // There is nowhere else to report it.
     }
   };
 }

@@ -14,7 +14,7 @@ const readyPipe = 3;
 async function main(folder: string): Promise<void> {
   const home = dirname(dirname(folder));
   const log = openHolderLog(folder);
-  // An agent's life hangs on this process: a bug in what watches it is no reason to take its terminal away.
+  // The agent would end with this process: a bug in what watches the agent is no reason to take its terminal away.
   process.on("uncaughtException", (error) => log("a bug", error));
   process.on("unhandledRejection", (error) => log("a bug", error));
   for (const name of ["SIGINT", "SIGHUP", "SIGPIPE"] as const) process.on(name, () => {});
@@ -27,7 +27,7 @@ async function main(folder: string): Promise<void> {
       writeSync(readyPipe, `${JSON.stringify(word)}\n`);
       closeSync(readyPipe);
     } catch {
-      // Whoever started us is gone; the agent runs all the same.
+      // The process that started us is gone; the agent runs all the same.
     }
   };
   try {

@@ -2,6 +2,7 @@ export { nextIncarnation } from "./claim-name.ts";
 export { findCommand } from "./find-command.ts";
 export { readOutput, readOutputTimes } from "./output/read-output.ts";
 export { findLeftovers } from "./processes/await-leftovers.ts";
+export { type HostTier, tierOfHost } from "./processes/cgroup.ts";
 export {
   hasMark,
   identityOf,
@@ -16,24 +17,28 @@ export {
   type TreeRoot,
 } from "./processes/read-processes.ts";
 export { stopTree } from "./processes/stop-tree.ts";
-export { type HostTier, tierOfHost } from "./processes/tier-of-host.ts";
 export { createTreeWatch, type TreeWatch } from "./processes/watch-tree.ts";
 export { type MonitorId, whyRefused } from "./protocol/admit-monitors.ts";
 export { createFrameReader, type Frame, inputFrame, jsonFrame } from "./protocol/frames.ts";
-export { type HolderFiles, holderFiles, holdersFolder, readStore, storeFile } from "./protocol/holder-files.ts";
-export { readSecret } from "./protocol/holder-secret.ts";
-export { inputOf } from "./protocol/input-of.ts";
+export {
+  type HolderFiles,
+  holderFiles,
+  holdersFolder,
+  readSecret,
+  readStore,
+  storeFile,
+} from "./protocol/holder-files.ts";
 export type { FromHolder, Order, OutcomeOf, ToHolder } from "./protocol/messages.ts";
 export {
   type ExitFile,
   type HolderFile,
+  inputOf,
   type ProcessId,
   type Spec,
   type WatchSettings,
   wishesOf,
 } from "./protocol/spec.ts";
 export { openPlainFile, readBounded, readPlainBytes } from "./read-plain-file.ts";
-export { isPast } from "./socket/obey-orders.ts";
-export { rememberOrders } from "./socket/remember-orders.ts";
+export { isPast, rememberOrders } from "./socket/obey-orders.ts";
 export { calmDown, enterRawMode, leaveFullScreen, pourInto } from "./terminal/own-terminal.ts";
 export { writeBeside, writeWhole } from "./write-whole.ts";

@@ -1,7 +1,7 @@
 import module from "node:module"; // not its createRequire alone: our bundles begin with an import of that name
 import { Fault } from "@rouse/contract";
 
-/** What we use of `DatabaseSync`, which two drivers have: the one inside Node, and a package for a Node without it. */
+/** The part of `DatabaseSync` that we use of two drivers: the one inside Node, and a package for older ones. */
 export interface DatabaseSync {
   readonly isOpen: boolean;
   /** Throws when the database is closed. */
@@ -9,13 +9,14 @@ export interface DatabaseSync {
   exec(sql: string): void;
   prepare<P extends unknown[] = unknown[], R = unknown>(sql: string): Statement<P, R>;
   function(name: string, answer: (text: string) => null): void;
-  /** With the package it stays open, files and locks and all, until its statements are collected as garbage or their thread ends: see `readOnce`. */
+  /** With the package it stays open until its statements are garbage-collected or their thread ends: see `readOnce`. */
   close(): void;
 }
 
 /**
- * Three things are not as one might think. `undefined` cannot be bound. An integer beyond 2^53 throws when it is read. A text that contains a NUL ends there:
- * Node 22 reads no further, and the package does not even write what follows. JSON escapes it, ids are free of it, and of audit lines `whole-text.ts` takes care.
+ * Three things are unexpected. `undefined` cannot be bound. An integer beyond 2^53 throws when it is read. A text is
+ * cut at a NUL: Node 22 reads no further, and the package does not even write what follows. JSON escapes NUL, ids have
+ * none, and `whole-text.ts` takes care of audit lines.
  */
 export interface Statement<P extends unknown[], R> {
   run(...values: P): { readonly changes: number };
@@ -38,7 +39,7 @@ interface Driver {
   readonly StatementSync: { readonly prototype: object };
 }
 
-/** Loaded with this module, so whoever needs a database only now and then imports this module only then. */
+/** The driver is loaded with this module, so code that rarely needs a database imports this module when it does. */
 export const { DatabaseSync } = loadDriver();
 
 /** Rows as arrays: with names for the columns, reading takes twice as long. */
@@ -49,8 +50,9 @@ export function prepareArrays<P extends unknown[], R extends unknown[]>(db: Data
 }
 
 /**
- * The rows of a query, each as an array of these columns, without a statement that would keep the database open after `close`. The values stand for the
- * question marks in it. Rows travel as JSON, so that neither a NUL nor an integer beyond 2^53 is in the way.
+ * The rows of a query, each as an array of `columns`, without a statement that would keep the database open after
+ * `close`. The values stand for the question marks in the query. Rows travel as JSON, so that a NUL or an integer
+ * beyond 2^53 does no harm.
  */
 export function readOnce<R extends unknown[]>(
   db: DatabaseSync,
@@ -65,7 +67,7 @@ export function readOnce<R extends unknown[]>(
   });
   let nth = 0;
   const sql = query.replace(/\?/g, () => quote(values[nth++] ?? ""));
-  // Not a subquery: merged with the outer one it would tell of rows before they are put in order and counted.
+  // Not a subquery: SQLite would merge it with the outer one and call `tell` before rows are sorted and limited.
   db.exec(`WITH found AS MATERIALIZED (${sql}) SELECT tell(json_array(${columns})) FROM found`);
   return rows;
 }
@@ -76,7 +78,7 @@ const quote = (value: string | number): string =>
 export const readPragma = (db: DatabaseSync, name: string): unknown =>
   readOnce<[unknown]>(db, name, `SELECT ${name} FROM pragma_${name}`)[0]?.[0];
 
-/** SQLite's own name of what went wrong, such as SQLITE_BUSY or SQLITE_IOERR_WRITE; `null` when it was not SQLite that refused. */
+/** SQLite's own name of an error, such as SQLITE_BUSY or SQLITE_IOERR_WRITE; `null` for errors of others. */
 export function sqliteCodeOf(error: unknown): string | null {
   if (!(error instanceof Error && "errcode" in error && typeof error.errcode === "number")) return null;
   // The low byte is the kind of fault, the rest says more about it.
@@ -96,7 +98,7 @@ const ioFaults =
     " ",
   );
 
-/** Node 22 has rows as arrays, a time to wait for locks and `isTransaction` from 22.16 on, so one without them counts as one without SQLite. */
+/** Rows as arrays, a timeout for locks and `isTransaction` came with Node 22.16: an older one counts as without. */
 function loadDriver(): Driver {
   const inside = withoutWarning(() => process.getBuiltinModule("node:sqlite") as Driver | undefined);
   if (inside !== undefined && "setReturnArrays" in inside.StatementSync.prototype) return inside;
@@ -113,7 +115,9 @@ function loadDriver(): Driver {
   }
 }
 
-/** Node 22 says on stderr, to whoever runs Rouse, that its SQLite is experimental: they did not choose it, and we test with it. */
+/**
+ * Node 22 warns on stderr that its SQLite is experimental. People who run Rouse did not choose it, and we test with it.
+ */
 function withoutWarning<T>(load: () => T): T {
   const { emitWarning } = process;
   process.emitWarning = () => undefined;

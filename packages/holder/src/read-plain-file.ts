@@ -1,16 +1,17 @@
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import { attempt } from "./attempt.ts";
 
-export interface PlainFile {
+interface PlainFile {
   readonly handle: number;
   readonly size: number;
   readonly inode: number;
 }
 
-/** Opening a pipe would wait for a writer: in this process, or in one of the few threads that all reading is done by. */
+/** Opening a pipe would wait for a writer, and block this process or one of the few threads that do all reading. */
 const withoutWaiting = constants.O_RDONLY | constants.O_NONBLOCK;
 
-/** Reads a file that lies where somebody else says, or that an agent can replace. `null`: it is no plain file, or cannot be opened. */
+/** Reads a file that somebody else chose or can replace. `null`: it is no plain file, or cannot be opened. */
 export function readPlainFile<T>(file: string, read: (found: PlainFile) => T): T | null {
   try {
     const handle = openSync(file, withoutWaiting);
@@ -26,7 +27,7 @@ export function readPlainFile<T>(file: string, read: (found: PlainFile) => T): T
   }
 }
 
-/** All of it; `null` also where it has more than `longest` bytes, or grows while it is read. */
+/** The whole file; `null` also when it has more than `longest` bytes, or grows while it is read. */
 export function readPlainBytes(file: string, longest: number): Buffer | null {
   return readPlainFile(file, ({ handle, size }) => {
     const bytes = Buffer.alloc(Math.min(size, longest) + 1);
@@ -40,13 +41,13 @@ export function readPlainBytes(file: string, longest: number): Buffer | null {
   });
 }
 
-/** More than any settings a person writes. */
+/** In bytes; more than any settings a person writes. */
 const longestText = 4 * 1024 * 1024;
 
 export const readPlainText = (file: string, longest = longestText): string | null =>
   readPlainBytes(file, longest)?.toString("utf8") ?? null;
 
-/** For whoever must not stop at a slow disk. Throws as opening does; `null`: it is no plain file. */
+/** For callers that must not wait for a slow disk. Throws as opening does; `null`: it is no plain file. */
 export async function openPlainFile(file: string): Promise<FileHandle | null> {
   const handle = await open(file, withoutWaiting);
   if ((await handle.stat()).isFile()) return handle;
@@ -54,7 +55,7 @@ export async function openPlainFile(file: string): Promise<FileHandle | null> {
   return null;
 }
 
-/** All of it, from where it stands; `null`: it has more than `longest` bytes. */
+/** The rest of the file; `null`: that is more than `longest` bytes. */
 export async function readBounded(handle: FileHandle, longest: number): Promise<Buffer | null> {
   const bytes = Buffer.alloc(longest + 1);
   let length = 0;
@@ -66,11 +67,5 @@ export async function readBounded(handle: FileHandle, longest: number): Promise<
   return null;
 }
 
-/** For whoever has others open it. */
-export function isPlainFile(file: string): boolean {
-  try {
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}
+/** For callers that let somebody else open the file. */
+export const isPlainFile = (file: string): boolean => attempt(() => statSync(file).isFile()) ?? false;

@@ -35,7 +35,10 @@ const sh = (script: string): string[] => ["sh", "-c", script];
 /** What `rouse run` does with how it ended, and nothing else. */
 let runners = 0;
 
-/** Each in a file of its own: one that is written anew is empty for a moment, and whoever starts just then has nothing to run. */
+/**
+ * Each in a file of its own: one that is written anew is empty for a moment, and whoever starts just then has nothing
+ * to run.
+ */
 function writeRunner(spec: Spec): string {
   const file = join(world.home, `run-${++runners}.mjs`);
   writeFileSync(

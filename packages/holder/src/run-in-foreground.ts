@@ -1,14 +1,16 @@
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import type { ExitStatus } from "@rouse/contract";
+import { attempt } from "./attempt.ts";
 import { hold } from "./hold.ts";
+import { readProcess } from "./processes/read-processes.ts";
 import type { Size } from "./protocol/messages.ts";
 import type { Spec } from "./protocol/spec.ts";
-import type { Foreground, Handle } from "./terminal/foreground.ts";
 import { calmDown, enterRawMode, leaveFullScreen, pourInto } from "./terminal/own-terminal.ts";
+import type { Foreground, Handle } from "./terminal/tend-terminal.ts";
 
 const forwarded = ["SIGTERM", "SIGUSR1", "SIGUSR2", "SIGHUP", "SIGINT", "SIGQUIT"] as const;
 
-/** `rouse run`: this very process is the holder, and its terminal or pipes are the person's. */
+/** `rouse run`: this process is the holder, and its terminal or pipes are the person's. */
 export async function runInForeground(spec: Spec, home: string): Promise<ExitStatus> {
   let terminated = false;
   const noteTerm = (): void => {
@@ -17,14 +19,14 @@ export async function runInForeground(spec: Spec, home: string): Promise<ExitSta
   process.on("SIGTERM", noteTerm);
   try {
     const exit = await hold(spec, home, openForeground(spec.io));
-    // To whoever told us to end it is all the same whether the agent had to be forced.
+    // The sender of SIGTERM need not know that the agent had to be killed.
     return terminated && exit.signal === "SIGKILL" ? { ...exit, signal: "SIGTERM" } : exit;
   } finally {
     process.off("SIGTERM", noteTerm);
   }
 }
 
-export function openForeground(io: Spec["io"]): Foreground {
+function openForeground(io: Spec["io"]): Foreground {
   const { stdin, stdout } = process;
   const undo: (() => void)[] = [];
   let handle: Handle | null = null;
@@ -108,7 +110,7 @@ interface Emitter {
   off(event: string, listener: (value: unknown) => void): unknown;
 }
 
-/** One that was closed is nobody's any more. */
+/** Whether this process still has a controlling terminal: one that was closed cannot be opened. */
 function hasTerminal(): boolean {
   try {
     closeSync(openSync("/dev/tty", "r"));
@@ -118,13 +120,10 @@ function hasTerminal(): boolean {
   }
 }
 
-/** Then the terminal sends the signals of its keys to the whole group, the agent included. */
+/**
+ * Whether our process group is in the foreground: then the terminal sends the signals of its keys to the agent as well.
+ */
 function weHaveTheTerminal(): boolean {
-  try {
-    const stat = readFileSync("/proc/self/stat", "utf8");
-    const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return group === foreground;
-  } catch {
-    return false;
-  }
+  const own = attempt(() => readProcess(process.pid));
+  return own !== null && own.pgid === own.foreground;
 }

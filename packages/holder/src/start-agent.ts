@@ -1,9 +1,8 @@
 import type { TreeTier } from "@rouse/contract";
 import { type AgentGroup, makeGroup } from "./processes/cgroup.ts";
 import { markVariable, readProcess, type TreeRoot } from "./processes/read-processes.ts";
-import { inputOf } from "./protocol/input-of.ts";
 import type { Size } from "./protocol/messages.ts";
-import type { ProcessId, Spec } from "./protocol/spec.ts";
+import { inputOf, type ProcessId, type Spec } from "./protocol/spec.ts";
 import type { AgentProcess, Ears, Start } from "./terminal/agent-process.ts";
 
 export interface StartedAgent {
@@ -11,11 +10,11 @@ export interface StartedAgent {
   readonly id: ProcessId;
   readonly tier: TreeTier;
   readonly group: AgentGroup | null;
-  /** What its tree of processes is found by. */
+  /** What the agent's processes are found by. */
   readonly root: TreeRoot;
 }
 
-/** Starts the agent where all its children can be found again. `env` is added to what it was given. */
+/** Starts the agent where all its children can be found again. `env` is added to the environment of its spec. */
 export async function startAgent(
   spec: Spec,
   { command, env }: Pick<Start, "command"> & { readonly env: Readonly<Record<string, string>> },
@@ -41,7 +40,7 @@ export async function startAgent(
   }
 }
 
-/** Each is loaded only by those who need it. */
+/** Loads either module only for agents that need it. */
 async function open(spec: Spec, start: Start, ears: Ears): Promise<AgentProcess> {
   switch (spec.io) {
     case "terminal":
@@ -55,15 +54,16 @@ async function open(spec: Spec, start: Start, ears: Ears): Promise<AgentProcess>
   }
 }
 
-/** One that was over before we looked started no earlier than we did. */
+/** The start time of an agent that ended before we looked is unknown, but not earlier than ours. */
 function identify(pid: number): ProcessId {
   const startTicks = (readProcess(pid) ?? readProcess(process.pid))?.startTicks ?? 0;
   return { pid, startTicks };
 }
 
 /**
- * Between pipes in the foreground the agent is in our own process group, together with whatever else is in the pipeline. Otherwise it leads a session of its
- * own, by which those are found whom it leaves before anybody has looked.
+ * Between pipes in the foreground the agent is in our own process group, together with the rest of the pipeline.
+ * Otherwise the agent leads a session of its own, by which processes are found that it left behind before the first
+ * look.
  */
 function rootOf(spec: Spec, agent: ProcessId, mark: string, group: AgentGroup | null): TreeRoot {
   const shared = spec.io === "pipes" && spec.foreground;

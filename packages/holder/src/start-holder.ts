@@ -2,14 +2,13 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { Fault, type FaultCode } from "@rouse/contract";
-import { claimWhenFree } from "./claim-name.ts";
+import { claimWhenFree, ourClaim } from "./claim-name.ts";
 import { findCommand } from "./find-command.ts";
-import { identityOf } from "./processes/read-processes.ts";
 import { holderFiles } from "./protocol/holder-files.ts";
 import type { HolderFile, Spec } from "./protocol/spec.ts";
 import { writeWhole } from "./write-whole.ts";
 
-/** What a new holder says over its pipe, once. */
+/** What a new holder writes to its pipe, once. */
 export type FirstWord = { readonly ready: HolderFile } | { readonly code: FaultCode; readonly message: string };
 
 export interface StartOptions {
@@ -17,29 +16,18 @@ export interface StartOptions {
   readonly holderFile?: URL;
 }
 
-/** On a busy machine a start takes long, and one that is killed for it is one of the three an agent has. Whoever ends before is heard of at once. */
+/** Long: a busy machine is slow, and an agent has only three starts. A holder that ends is noticed at once. */
 const readyWithinMs = 60_000;
-/** A holder mostly waits: it does not need room for much that is young. */
+/** A holder mostly waits: it needs little room for young objects. */
 const flags = ["--max-semi-space-size=1"];
-/** What a holder itself needs. The agent's environment is in its spec, and no mark of another agent may be on its holder. */
+/** What a holder itself needs. It must not inherit the agent's environment, nor another agent's mark. */
 const inherited = ["PATH", "HOME", "TMPDIR", "TZ", "LANG", "LC_ALL"];
 
-/** Starts an agent with a holder of its own, which stays when we go. */
+/** Starts an agent with a holder of its own, which outlives this process. */
 export async function startHolder(home: string, spec: Spec, options: StartOptions = {}): Promise<HolderFile> {
   findCommand(spec.command[0] ?? "", spec.cwd, spec.env);
   const files = holderFiles(home, spec.agentId);
-  const claim = await claimWhenFree(home, {
-    agentId: spec.agentId,
-    incarnation: spec.incarnation,
-    holder: identityOf(process.pid) ?? { pid: process.pid, startTicks: 0 },
-    agent: null,
-    socket: "",
-    tier: "marked",
-    cgroup: null,
-    mark: "",
-    startedAt: Date.now(),
-    store: null,
-  });
+  const claim = await claimWhenFree(home, ourClaim(spec));
   try {
     writeWhole(files.spec, JSON.stringify(spec));
     const bundle = fileURLToPath(options.holderFile ?? new URL("./holder.js", import.meta.url));
@@ -49,12 +37,12 @@ export async function startHolder(home: string, spec: Spec, options: StartOption
   }
 }
 
-/** A session of its own, so that whatever ends us or our terminal does not end it. */
+/** The holder gets a session of its own, so that whatever ends this process or its terminal does not end the holder. */
 function launch(bundle: string, folder: string): ChildProcess {
   const env: NodeJS.ProcessEnv = Object.fromEntries(
     inherited.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
   );
-  // Otherwise each of Node's threads keeps a heap of its own, 1.4 MB in all. The agent's environment is not ours.
+  // Otherwise each of Node's threads keeps a heap of its own, 1.4 MB in all. The agent does not inherit this.
   env["MALLOC_ARENA_MAX"] = "1";
   return spawn(process.execPath, [...flags, bundle, folder], {
     cwd: "/",

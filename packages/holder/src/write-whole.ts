@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import type { ExitFile } from "./protocol/spec.ts";
 
-/** For its owner only, and on the disk before it has a name: whoever finds the file finds all of it, also after a power cut. */
+/** Writes and syncs a private temporary file. Renamed to `file`, it is found whole or not at all after a power cut. */
 export function writeBeside(file: string, text: string): string {
   const temporary = `${file}.${process.pid}.new`;
   const handle = openSync(temporary, "w", 0o600);
@@ -21,20 +21,15 @@ export function writeWhole(file: string, text: string): void {
   renameSync(writeBeside(file, text), file);
 }
 
-/** Longer than any exit file gets. */
+/** In bytes; longer than any exit file gets. */
 const room = 512;
 
-export interface ExitNote {
-  write(exit: ExitFile): void;
-  close(): void;
-}
-
 /**
- * Takes the room for an exit file while there is some, and keeps the file open: at the end it is overwritten where it lies, which
- * needs neither a free block nor a free descriptor. Until then it is blank. (A file system that never writes in place, such as btrfs,
- * may still want a block of its own.)
+ * Takes the room for an exit file while there is some, and keeps the file open. At the end the file is overwritten in
+ * place, which needs neither a free block nor a free descriptor. Until then it is blank. (A file system that never
+ * writes in place, such as btrfs, may still need a free block.)
  */
-export function reserveExit(path: string): ExitNote {
+export function reserveExit(path: string) {
   const file = openSync(path, "w", 0o600);
   const put = (text: string) => {
     const bytes = Buffer.from(text.padEnd(room - 1, " ").concat("\n"), "utf8");
@@ -44,10 +39,10 @@ export function reserveExit(path: string): ExitNote {
   let open = true;
   put("");
   return {
-    write(exit) {
+    write(exit: ExitFile): void {
       if (open) put(JSON.stringify(exit));
     },
-    close() {
+    close(): void {
       if (open) closeSync(file);
       open = false;
     },

@@ -1,9 +1,9 @@
 import { Fault, isEscalationId, isId } from "@rouse/contract";
 
-/** An id such as `..` or an empty one would make another path of it. */
+/** An id such as `..` or an empty one would lead to another path. */
 export function agentPath(agentId: string): string {
   if (isId(agentId)) return `/api/v1/agents/${encodeURIComponent(agentId)}`;
-  throw new Fault("agent-unknown", "no agent has such an id: it takes 1 to 128 letters, digits or . _ : @ + -");
+  throw new Fault("agent-unknown", `no agent has such an id: ${idTakes}`);
 }
 
 export function escalationPath(id: string): string {
@@ -13,5 +13,7 @@ export function escalationPath(id: string): string {
 
 export function taskPath(taskId: string): string {
   if (isId(taskId)) return `/api/v1/tasks/${encodeURIComponent(taskId)}`;
-  throw new Fault("task-unknown", "no task has such an id: it takes 1 to 128 letters, digits or . _ : @ + -");
+  throw new Fault("task-unknown", `no task has such an id: ${idTakes}`);
 }
+
+const idTakes = "it takes 1 to 128 letters, digits or . _ : @ + -";

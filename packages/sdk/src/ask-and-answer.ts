@@ -12,16 +12,16 @@ import { agentPath, escalationPath } from "./agent-path.ts";
 import { ask, askAll, type Once, searchFor, withSearch } from "./call-api.ts";
 import type { Line } from "./open-line.ts";
 
-/** Questions about agents that are not well: who asks, who answers, and what the agents themselves say. */
+/** Questions about unhealthy agents: asking them, answering them, and what the agents themselves answer. */
 export interface AskAndAnswer extends EscalationService {
-  /** Puts words to an agent by the best way there is; without a message, the policy's reminder. */
+  /** Sends a message to an agent by the best way there is; without a message, the policy's reminder. */
   sendNudge(agentId: string, message?: string, actor?: string, once?: Once): Promise<NudgeResult>;
-  /** Questions that do not wait for an answer any more, with how they ended, the last first. */
+  /** Questions that no longer wait for an answer, with how they ended, newest first. */
   closedEscalations(page?: { agentId?: string; limit?: number; cursor?: string }): Promise<ClosedPage>;
   escalateToOrchestrator(agentId: string, reason: string, actor?: string): Promise<EscalationResult>;
   /** For the agent itself: it goes on, wants to hand over, or is blocked. Its own token is enough. */
   answerNudge(agentId: string, answer: AgentAnswer): Promise<AnswerAck>;
-  /** For the agent itself: fetches the nudges it has not seen; they count as seen from here on. It owes no heartbeats for it. */
+  /** For the agent itself: fetches the nudges it has not seen; they count as seen then. Needs no heartbeats. */
   checkIn(agentId: string): Promise<CheckInAnswer>;
 }
 

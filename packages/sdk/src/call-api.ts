@@ -1,17 +1,17 @@
 import { Fault, type FaultCode, faultCodes, type Problem } from "@rouse/contract";
 import type { Line } from "./open-line.ts";
 
-/** With a body it is a POST, without one a GET, where nothing else is said. */
+/** A call with a body is a POST, one without a GET, unless `method` says otherwise. */
 export interface Call {
   readonly method?: "DELETE";
   readonly path: string;
   readonly body?: unknown;
-  /** The same call again with the same key is answered as it was first. */
+  /** The same call with the same key gets the first answer again. */
   readonly key?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** For calls that create something: with a key of your own, one that was not answered can be made again and is obeyed once. */
+/** For calls that create something: with a key of your own, a call without an answer can be repeated and acts once. */
 export interface Once {
   readonly key?: string;
 }
@@ -34,7 +34,7 @@ interface Page {
   readonly next: string | null;
 }
 
-/** Every page of a list, one after the other. What comes and goes meanwhile may be told or not; nothing else is left out. */
+/** Every page of a list, one after the other. Entries that come or go meanwhile may be missing; no others are. */
 export async function askAll<P extends Page>(
   line: Line,
   path: string,
@@ -50,7 +50,7 @@ export async function askAll<P extends Page>(
   return pages;
 }
 
-/** What is given, lists separated by commas. */
+/** The given fields, lists separated by commas. */
 export function searchFor(query: object): URLSearchParams {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
@@ -60,7 +60,7 @@ export function searchFor(query: object): URLSearchParams {
 export const withSearch = (path: string, search: URLSearchParams): string =>
   search.size === 0 ? path : `${path}?${search}`;
 
-/** Resolves with any answer at all; only a connection that yields none rejects. */
+/** Resolves with any answer; rejects only when there is none. */
 export async function send(line: Line, call: Call): Promise<Answer> {
   const body = call.body === undefined ? {} : { method: call.method ?? "POST", body: JSON.stringify(call.body) };
   const timeout = AbortSignal.timeout(line.timeout);
@@ -76,7 +76,7 @@ export async function send(line: Line, call: Call): Promise<Answer> {
       redirect: "manual",
       signal: call.signal === undefined ? timeout : AbortSignal.any([timeout, call.signal]),
     });
-    return { ok: response.ok, status: response.status, body: parse(await response.text()) };
+    return { ok: response.ok, status: response.status, body: parseOrNull(await response.text()) };
   } catch (error) {
     throw unreachable(line, error);
   }
@@ -84,7 +84,7 @@ export async function send(line: Line, call: Call): Promise<Answer> {
 
 export const authorised = (line: Line) => ({ authorization: `Bearer ${line.token}` });
 
-/** What a refusal means. Anything that is not one of our Problems comes from somebody else who listens there. */
+/** What a refusal means. An answer that is no Problem of ours comes from another program that listens there. */
 export function faultOf(line: Line, { status, body }: Answer): Fault {
   if (!isProblem(body)) {
     const message = `what answers at ${line.base} is not a Rouse that this client understands (HTTP ${status})`;
@@ -114,7 +114,7 @@ function isProblem(body: unknown): body is Problem {
   return typeof detail === "string" && faultCodes.includes(code as FaultCode);
 }
 
-function parse(text: string): unknown {
+export function parseOrNull(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -39,20 +39,23 @@ import { type ConnectOptions, type Line, openLine } from "./open-line.ts";
 import { type CheckpointCalls, checkpointCalls } from "./save-checkpoints.ts";
 import { type TaskCalls, workOnTasks } from "./work-on-tasks.ts";
 
-/** A Rouse that runs somewhere else. Every call that fails rejects with a `Fault`; nothing is kept open between calls. */
+/**
+ * A Rouse in another process. Every call that fails rejects with a `Fault`; no connection is kept open between calls.
+ */
 export interface RouseClient
   extends Omit<HealthMonitoringService, keyof AskAndAnswer>,
     AskAndAnswer,
     CheckpointCalls,
     TaskCalls {
   getAllAgentHealth(only?: AgentQuery): Promise<AgentHealth[]>;
-  /** The same with what the monitor holds against itself: freeze, hold, amnesty. */
+  /** The same with the monitor's doubts about itself: freeze, hold, amnesty. */
   fleet(only?: AgentQuery): Promise<AgentList>;
   registerAgent(registration: AgentRegistration): Promise<AgentHealth>;
   why(agentId: string): Promise<WhyReport>;
   /**
-   * Tells what an agent did: calls, results, messages, errors, in order. Digests are enough; where there is text, Rouse makes digests of it and keeps
-   * nothing else. Events that cannot be read are named in the answer, the others are taken.
+   * Tells what an agent did: calls, results, messages, errors, in order. Digests are enough; where there is text, Rouse
+   * makes digests of it and keeps nothing else. Events that cannot be read are named in the answer, the others are
+   * taken.
    */
   recordSteps(agentId: string, events: readonly StepEvent[], once?: Once): Promise<StepsAck>;
   /** What is kept of an agent's steps, oldest first. */
@@ -60,8 +63,9 @@ export interface RouseClient
   /** One page, oldest first: what came after an event, or without `after` the newest. */
   events(page?: EventFilter & { limit?: number }): Promise<SavedEvent[]>;
   /**
-   * Everything from now on (or after an event), each event once and in order. A dropped connection is taken up again where it broke
-   * off; the iteration ends when `signal` is aborted, and throws when the first connection fails or going on makes no sense.
+   * Everything from now on (or after an event), each event once and in order. A dropped connection is taken up again
+   * where it broke off; the iteration ends when `signal` is aborted, and throws when the first connection fails or
+   * going on makes no sense.
    */
   streamEvents(options?: EventStreamOptions): AsyncIterable<StreamedEvent>;
   /** One page: what is wrong now, or was. */
@@ -76,11 +80,14 @@ export interface RouseClient
   /** Stops such an agent and starts it again the same way. */
   recoverAgent(agentId: string, order?: Partial<OrderRequest>): Promise<OrderAnswer>;
   initiateRecovery(taskId: string, order?: Partial<OrderRequest>): Promise<OrderAnswer>;
-  /** Takes an agent that is over out of the list. Rejects with `order-refused` and the reason while something of it is there or may come back. */
+  /**
+   * Removes an agent that has ended from the list. Rejects with `order-refused` and the reason while something of it is
+   * left or may come back.
+   */
   removeAgent(agentId: string, order?: Partial<RemoveRequest>): Promise<RemovedAgent>;
 }
 
-/** What is given narrows the list. */
+/** Each field narrows the list. */
 export interface AgentQuery {
   readonly filter?: "unhealthy";
   readonly state?: HealthState | readonly HealthState[];
@@ -94,7 +101,7 @@ export interface AgentQuery {
 export interface PastQuery {
   readonly agentId?: string;
   readonly limit?: number;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly cursor?: string;
 }
 
@@ -170,13 +177,13 @@ function agentCalls(line: Line) {
   };
 }
 
-/** Of an agent that nobody has heard of there is no last heartbeat, and that is all. */
+/** An agent that Rouse does not know has no last heartbeat; that is no error. */
 function noneOfUnknown(error: unknown): never[] {
   if (error instanceof Fault && error.code === "agent-unknown") return [];
   throw error;
 }
 
-/** A refused beat has an acknowledgement too, and it says why: an agent should read it, not crash over it. */
+/** A refused beat has an acknowledgement that says why: an agent should read it, not crash over it. */
 async function sendHeartbeat(line: Line, call: Call): Promise<HeartbeatAck> {
   const answer = await send(line, call);
   const ack = answer.body as HeartbeatAck | null;

@@ -1,7 +1,6 @@
 import { type DurationMs, type EventType, Fault, type RouseEvent, type SavedEvent, seconds } from "@rouse/contract";
 import { ask, authorised, faultOf, unreachable } from "./call-api.ts";
 import type { Line } from "./open-line.ts";
-import { type Frame, readFrames } from "./read-frames.ts";
 
 export interface EventFilter {
   /** Only events with a larger id. */
@@ -14,14 +13,14 @@ export interface EventStreamOptions extends EventFilter {
   readonly signal?: AbortSignal;
   /** Called when the connection broke off and will be tried again. */
   readonly onInterrupted?: (fault: Fault) => void;
-  /** Called with each connection, before its first event: whoever shows how things are looks anew. */
+  /** Called with each connection, before its first event: a display that shows the present state should reload it. */
   readonly onConnected?: () => void;
 }
 
-/** As saved; only what is passed on and not saved as an event (AGENT_HEARTBEAT, AGENT_ACTIVITY_CHANGED) has no id. */
+/** An event as saved. AGENT_HEARTBEAT and AGENT_ACTIVITY_CHANGED are not saved and have no id. */
 export type StreamedEvent = RouseEvent & { id?: number; time: string };
 
-/** Rouse says something every 15 s; a connection that is quiet for longer is dead without knowing it. */
+/** Rouse sends something every 15 s; a connection that is quiet for longer is dead. */
 const quietAtMost = seconds(45);
 const firstPause = 200;
 const longestPause = seconds(5);
@@ -44,7 +43,7 @@ export async function* followEvents(
   let connected = false;
   while (!signal?.aborted) {
     try {
-      // Without a place to go on from, a connection lost before the first event would lose what happened meanwhile.
+      // Without an id to continue after, a connection lost before the first event would lose what happened meanwhile.
       after ??= await newestId(line, signal);
       const opened = (): void => {
         connected = true;
@@ -70,7 +69,7 @@ async function newestId(line: Line, signal: AbortSignal | undefined): Promise<nu
   return events.at(-1)?.id ?? 0;
 }
 
-/** One connection, until it ends, falls silent or nobody reads it any more. */
+/** One connection, until it ends, falls silent or is no longer read. */
 async function* openStream(
   line: Line,
   options: EventStreamOptions,
@@ -98,7 +97,7 @@ async function* openStream(
   }
 }
 
-/** Aborts when it was not renewed in time, and at the end, so that an abandoned connection is closed. */
+/** Aborts when it is not renewed in time, and at the end, so that an abandoned connection is closed. */
 function startPatience({ base, timeout }: Line) {
   const controller = new AbortController();
   const waitAtMost = (lasts: DurationMs) =>
@@ -131,4 +130,50 @@ function pause(lasts: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.addEventListener("abort", done);
     if (signal?.aborted) done();
   });
+}
+
+/** One server-sent event. A frame without data only moves the id to continue after. */
+export interface Frame {
+  readonly id: string | null;
+  readonly data: string | null;
+}
+
+/** Cuts a stream of bytes into frames. `heard` is called for every piece that arrives, comments included. */
+export async function* readFrames(
+  body: ReadableStream<Uint8Array>,
+  heard: () => void,
+): AsyncGenerator<Frame, void, void> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  let lines: string[] = [];
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return; // a frame that was not finished is not an event
+    heard();
+    // A carriage return at the very end may be half of a line end.
+    const pieces = (rest + decoder.decode(value, { stream: true })).split(/\r\n|\n|\r(?!\n|$)/);
+    rest = pieces.pop() ?? "";
+    for (const line of pieces) {
+      if (line !== "") lines.push(line);
+      else {
+        const frame = toFrame(lines);
+        lines = [];
+        if (frame.id !== null || frame.data !== null) yield frame;
+      }
+    }
+  }
+}
+
+function toFrame(lines: readonly string[]): Frame {
+  let id: string | null = null;
+  const data: string[] = [];
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    const field = colon === -1 ? line : line.slice(0, colon);
+    const value = colon === -1 ? "" : line.slice(colon + 1).replace(/^ /, "");
+    if (field === "id") id = value;
+    if (field === "data") data.push(value);
+  }
+  return { id, data: data.length === 0 ? null : data.join("\n") };
 }

@@ -1,6 +1,6 @@
 import { type DurationMs, Fault, seconds } from "@rouse/contract";
 
-/** As much of `fetch` as is used here. */
+/** The part of `fetch` that is used here. */
 export type Fetch = (
   url: string,
   request: {
@@ -13,15 +13,15 @@ export type Fetch = (
 ) => Promise<Pick<Response, "ok" | "status" | "text" | "json" | "body">>;
 
 export interface ConnectOptions {
-  /** Where it listens, such as http://127.0.0.1:7433. */
+  /** Where Rouse listens, such as http://127.0.0.1:7433. */
   readonly url: string;
   readonly token: string;
   readonly fetch?: Fetch;
-  /** How long an answer may take; 10 s when not given. Streams are not cut off by it. */
+  /** How long an answer may take; 10 s by default. Streams are not cut off by it. */
   readonly timeout?: DurationMs;
 }
 
-/** Checked once, so that no later error has to quote what it was given. */
+/** Address and token are checked once, so that no later error has to quote them. */
 export interface Line {
   readonly base: string;
   readonly token: string;

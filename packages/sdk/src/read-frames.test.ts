@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Frame, readFrames } from "./read-frames.ts";
+import { type Frame, readFrames } from "./follow-events.ts";
 
 async function framesIn(...pieces: (string | Uint8Array)[]): Promise<Frame[]> {
   const encoder = new TextEncoder();

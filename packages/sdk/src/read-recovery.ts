@@ -1,19 +1,13 @@
 import { RecoveryContext } from "@rouse/contract";
+import { parseOrNull } from "./call-api.ts";
 
 /**
- * What Rouse told an agent that it brought back, out of the environment it was started with: where to go on, why, and what was lost. `null` when it
- * was not brought back. What a newer Rouse says beyond this is left out.
+ * What Rouse told an agent that it brought back, read from the agent's environment: where to go on, why, and what was
+ * lost. `null` when it was not brought back. Fields that only a newer Rouse knows are left out. Apart from the other
+ * calls, because it loads zod.
  */
 export function readRecovery(environment: Readonly<Record<string, string | undefined>>): RecoveryContext | null {
-  const told = parse(environment["ROUSE_RECOVERY"] ?? "");
+  const told = parseOrNull(environment["ROUSE_RECOVERY"] ?? "");
   if (typeof told !== "object" || told === null) return null;
   return RecoveryContext.safeParse({ taskId: null, stateFile: null, workspace: null, ...told }).data ?? null;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -5,24 +5,25 @@ import {
   type CheckpointWithState,
   Fault,
   isCheckpointId,
-  isId,
   type NewCheckpoint,
   seconds,
 } from "@rouse/contract";
+import { taskPath } from "./agent-path.ts";
 import { ask, searchFor, withSearch } from "./call-api.ts";
 import { type ConnectOptions, type Line, openLine } from "./open-line.ts";
 
 export interface CheckpointCalls {
   /**
-   * Saves where a task stands: `step` is completed, `state` is what whoever goes on needs to know. Resolves once it is on the disk. A call without an
-   * answer may be repeated: the same sent again is answered with the one that is there. Only with `workspace: true` it is a new one each time, because
-   * the working tree may be another. Such a call waits 30 s longer than others for its answer.
+   * Saves where a task stands: `step` is completed, `state` is what a successor needs to know. Resolves once it is on
+   * the disk. A call without an answer may be repeated: it is answered with the checkpoint that exists. With
+   * `workspace: true` each call makes a new one, because the working tree may have changed; such a call waits 30 s
+   * longer for its answer.
    */
   saveCheckpoint(taskId: string, checkpoint: NewCheckpoint): Promise<Checkpoint>;
   /** Newest first. */
   checkpoints(taskId: string, page?: { readonly limit?: number }): Promise<Checkpoint[]>;
   checkpoint(id: string): Promise<CheckpointWithState>;
-  /** Works every hash of a task's chain out again. */
+  /** Recomputes every hash of a task's chain. */
   verifyCheckpoints(taskId: string): Promise<CheckpointVerdict>;
 }
 
@@ -43,14 +44,10 @@ export function checkpointCalls(line: Line): CheckpointCalls {
   };
 }
 
-/** So long a snapshot may take. */
+/** A snapshot may take this long. */
 const waitForSnapshot = (line: Line): Line => ({ ...line, timeout: line.timeout + seconds(30) });
 
-/** The same calls by themselves, for whoever needs no others. */
+/** The same calls alone, for callers that need no others. */
 export const connectCheckpoints = (options: ConnectOptions): CheckpointCalls => checkpointCalls(openLine(options));
 
-/** An id such as `..` would make another path of it. */
-function chainPath(taskId: string): string {
-  if (isId(taskId)) return `/api/v1/tasks/${encodeURIComponent(taskId)}/checkpoints`;
-  throw new Fault("task-unknown", "no task has such an id: it takes 1 to 128 letters, digits or . _ : @ + -");
-}
+const chainPath = (taskId: string): string => `${taskPath(taskId)}/checkpoints`;

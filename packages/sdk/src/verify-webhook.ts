@@ -6,8 +6,8 @@ export type WebhookVerdict = "right" | "wrong" | "too-old" | "malformed";
 const longestHeader = 1000;
 
 /**
- * Whether a message came from whoever has the secret, is as it was sent, and was sent lately. `body` is the body as it arrived, byte for byte: JSON
- * that was parsed and printed again is another text. `header` is what stands under `Rouse-Signature`.
+ * Whether a message was signed with the secret, is unchanged, and was sent lately. `body` is the body as it arrived,
+ * byte for byte: JSON that was parsed and printed again is another text. `header` is the value of `Rouse-Signature`.
  */
 export async function verifyWebhook(
   body: string | Uint8Array,
@@ -23,14 +23,14 @@ export async function verifyWebhook(
 }
 
 interface Claim {
-  /** As it was written: this is what was signed. */
+  /** As it was written, because the text was signed. */
   readonly stamp: string;
   /** Unix seconds. */
   readonly at: number;
   readonly signature: Uint8Array<ArrayBuffer>;
 }
 
-/** `t=1771234567,v1=<64 hex digits>`. Parts under other names are those of versions to come. */
+/** `t=1771234567,v1=<64 hex digits>`. Parts with other names belong to later versions. */
 function readHeader(header: string | null | undefined): Claim | null {
   if (header == null || header.length > longestHeader) return null;
   const parts = header.split(",").map((part) => part.trim());
@@ -47,7 +47,7 @@ const valuesOf = (parts: readonly string[], name: string): string[] =>
 const bytesOf = (hex: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from({ length: hex.length / 2 }, (_, i) => Number.parseInt(hex.slice(i * 2, i * 2 + 2), 16));
 
-/** Compared inside WebCrypto, which takes as long for a near miss as for any other. */
+/** WebCrypto compares in constant time. */
 async function isSigned(body: string | Uint8Array, { stamp, signature }: Claim, secret: string): Promise<boolean> {
   const { subtle } = globalThis.crypto;
   const key = await subtle.importKey("raw", encode(secret), { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);

@@ -13,10 +13,13 @@ import { agentPath, taskPath } from "./agent-path.ts";
 import { ask, type Once, searchFor, withSearch } from "./call-api.ts";
 import { type ConnectOptions, type Line, openLine } from "./open-line.ts";
 
-/** Only the id is needed. */
+/** Only the id is required. */
 export type NewTask = Pick<TaskRequest, "taskId"> & Partial<TaskRequest>;
 
-/** With an agent's own token nobody need say who speaks. `claim`: the number the claim was given with; naming it, an agent that lost it is told. */
+/**
+ * With an agent's own token `agentId` is not needed. `claim`: the number of the claim; an agent that names it learns
+ * when it has lost the claim.
+ */
 export interface BySpeaker {
   readonly agentId?: string;
   readonly claim?: number;
@@ -25,42 +28,45 @@ export interface BySpeaker {
 export interface TaskQuery {
   readonly status?: TaskStatus | readonly TaskStatus[];
   readonly agentId?: string;
-  /** 1000 when not given. */
+  /** 1000 by default. */
   readonly limit?: number;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly cursor?: string;
 }
 
 type Order = Partial<Omit<TaskOrder, "to">>;
 
-/** Tasks, for whoever hands them out and for the agents that do them. What is refused rejects with a `Fault` (`task-refused`) that says why. */
+/**
+ * Tasks, for those who hand them out and for the agents that do them. A refused call rejects with a `Fault`
+ * (`task-refused`) that says why.
+ */
 export interface TaskCalls {
   createTask(task: NewTask, once?: Once): Promise<TaskReport>;
   tasks(query?: TaskQuery): Promise<TaskPage>;
   task(taskId: string): Promise<TaskReport>;
   taskHealth(): Promise<TaskHealth>;
-  /** The answer's `claim.number` belongs into every further word about the task. */
+  /** Pass the answer's `claim.number` to every further call about the task. */
   claimTask(taskId: string, agentId?: string): Promise<TaskReport>;
-  /** The most urgent task that is ready; what the agent was given and has not begun comes first. `null`: there is nothing to do. */
+  /** The most urgent task that is ready, first those assigned to the agent. `null`: there is nothing to do. */
   claimNextTask(agentId?: string): Promise<TaskReport | null>;
-  /** Still meant. That is no work: only updates and checkpoints are. */
+  /** Keeps the claim alive. It does not count as work: only updates and checkpoints do. */
   refreshTask(taskId: string, by?: BySpeaker): Promise<TaskReport>;
   updateTask(taskId: string, update?: BySpeaker & Partial<Pick<TaskUpdate, "note" | "status">>): Promise<TaskReport>;
   completeTask(taskId: string, by?: BySpeaker & { readonly note?: string }): Promise<TaskReport>;
   failTask(taskId: string, by?: BySpeaker & { readonly note?: string }): Promise<TaskReport>;
   releaseTask(taskId: string, by?: BySpeaker & { readonly note?: string }): Promise<TaskReport>;
   cancelTask(taskId: string, order?: Order): Promise<TaskReport>;
-  /** To one agent, or to whoever claims it. */
+  /** To one agent, or to any that claims it. */
   reassignTask(taskId: string, order?: Partial<TaskOrder>): Promise<TaskReport>;
   blockTask(taskId: string, order?: Order): Promise<TaskReport>;
   unblockTask(taskId: string, order?: Order): Promise<TaskReport>;
-  /** What failed or was cancelled is tried again. */
+  /** Tries a failed or cancelled task again. */
   retryTask(taskId: string, order?: Order): Promise<TaskReport>;
-  /** An agent that got fewer tasks, or none, because too many failed, is trusted again. */
+  /** Lets an agent claim tasks as before that got fewer, or none, because too many failed. */
   restoreAssignments(agentId: string, order?: Order): Promise<AssignmentsReport>;
 }
 
-/** The same calls by themselves, for whoever needs no others. */
+/** The same calls alone, for callers that need no others. */
 export const connectTasks = (options: ConnectOptions): TaskCalls => workOnTasks(openLine(options));
 
 export function workOnTasks(line: Line): TaskCalls {

@@ -25,7 +25,7 @@ export interface Policy {
   readonly idleBeatInterval: DurationMs;
   readonly degradedAfterSilence: DurationMs | null;
   readonly beatGrace: DurationMs;
-  /** The agent itself promised this rhythm (`keepPromise`): the first beat that is missed is told. */
+  /** The agent itself promised this rhythm (`keepPromise`): the first missed beat is reported. */
   readonly beatsPromised: boolean;
   readonly startupGrace: DurationMs;
   readonly restartOnMissedBeats: boolean;
@@ -42,7 +42,7 @@ export interface Policy {
   readonly memoryLimit: number | null;
   readonly openTool: DurationMs;
   readonly openToolMargin: DurationMs;
-  /** `null`: what the program is known to keep. */
+  /** `null`: the time-out that the program is known to keep. */
   readonly modelRequest: DurationMs | null;
   readonly waitMargin: DurationMs;
   readonly longestWait: {
@@ -58,7 +58,7 @@ export interface Policy {
   /** How long an agent may take to end by itself when it is stopped. */
   readonly stopGrace: DurationMs;
   readonly restart: { readonly cooldown: DurationMs; readonly max: number; readonly window: DurationMs };
-  /** Never stopped but by a person. */
+  /** Stopped only by a person. */
   readonly protected: boolean;
   readonly nudge: {
     readonly enabled: boolean;
@@ -72,7 +72,7 @@ export interface Policy {
     readonly acknowledgeWithin: DurationMs;
     readonly onUnanswered: OnUnanswered;
   };
-  /** What follows when a provider's limit is over, for one whose process ended at it and for one that lives. */
+  /** What follows when a provider's limit is over, for an agent whose process ended at it and for one that lives. */
   readonly limitResume: { readonly afterExit: LimitResume; readonly inTerminal: LimitResume };
   readonly contain: Contain;
   /** How long saving its work may take, and whether it is stopped when that failed. */
@@ -90,7 +90,7 @@ export interface TaskPolicy {
   readonly stalled: DurationMs;
   readonly recheck: DurationMs;
   readonly longRunning: DurationMs;
-  /** Share of failures over the last tasks of an agent that is high. */
+  /** The share of failures among an agent's last tasks that counts as high. */
   readonly highErrorRate: number;
   readonly afterTimeout: AfterTimeout;
 }
@@ -104,7 +104,7 @@ export interface TerminalPolicy {
   readonly stopOnRepeatedError: boolean;
   readonly stopOnIdle: boolean;
   readonly maxTextWait: DurationMs;
-  /** Processes it leaves running when it ends are ended, too. */
+  /** Leftovers are ended when the agent has ended. */
   readonly endLeftovers: boolean;
 }
 
@@ -114,7 +114,7 @@ export interface BeatPromise {
   readonly grace: DurationMs;
 }
 
-/** The same policy for an agent that said itself how often it is heard. That one beat is missing is told, and nobody is stopped for it. */
+/** The same policy for an agent that promised how often it is heard. One missed beat is reported, and no more. */
 export const keepPromise = (policy: Policy, { every, grace }: BeatPromise): Policy =>
   Object.freeze({
     ...policy,

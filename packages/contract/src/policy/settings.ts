@@ -6,10 +6,10 @@ import { UserPattern } from "../terminal.ts";
 export const PolicyMode = z.enum(["observe", "assist", "act"]);
 export type PolicyMode = z.infer<typeof PolicyMode>;
 
-/** What becomes of the processes of an agent that is otherwise over. */
+/** What becomes of the leftovers of an agent that has ended. */
 export const OnLeftovers = z.enum(["tell", "end"]);
 
-/** What follows when nobody answers a question about an agent. */
+/** What follows when a question about an agent is not answered. */
 export const OnUnanswered = z.enum(["keep", "terminate"]);
 export type OnUnanswered = z.infer<typeof OnUnanswered>;
 
@@ -17,11 +17,11 @@ export type OnUnanswered = z.infer<typeof OnUnanswered>;
 export const LimitResume = z.enum(["auto", "ask", "off"]);
 export type LimitResume = z.infer<typeof LimitResume>;
 
-/** Of whom an agent may read, besides itself. */
+/** Which agents an agent may read about, besides itself. */
 export const FleetRead = z.enum(["own-node", "all", "none"]);
 export type FleetRead = z.infer<typeof FleetRead>;
 
-/** What becomes of an agent that goes on with a task after that ran over its timeout. */
+/** What becomes of an agent that goes on with a task that exceeded its timeout. */
 export const AfterTimeout = z.enum(["nudge", "stop", "none"]);
 export type AfterTimeout = z.infer<typeof AfterTimeout>;
 

@@ -2,10 +2,10 @@ import { type HolderFile, type MonitorId, whyRefused } from "@rouse/holder";
 import { connectHolder } from "./connect-holder.ts";
 import { doorOf } from "./read-holder-files.ts";
 
-/** `earlier-version`: its holder knows of no stores, and cannot be handed over. */
+/** `earlier-version`: the holder knows no stores, and cannot be handed over. */
 export type Adoption = "adopted" | "ours-already" | "earlier-version";
 
-/** Hands an agent over to the store of `ours`. Whoever can read its secret may do that. */
+/** Hands an agent over to the store of `ours`. Everybody who can read the holder's secret may do that. */
 export async function adoptAgent(home: string, file: HolderFile, ours: MonitorId): Promise<Adoption> {
   if (file.store === undefined) return "earlier-version";
   const line = await connectHolder(doorOf(home, file), { timeoutMs: 5000 });

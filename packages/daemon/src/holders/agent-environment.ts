@@ -1,18 +1,18 @@
 import { mintAgentToken } from "../home/agent-token.ts";
 
-export interface AgentIdentity {
+interface AgentIdentity {
   readonly agentId: string;
   readonly taskId: string | null;
   readonly incarnation: number;
 }
 
-export interface MonitorAddress {
+interface MonitorAddress {
   readonly url: string;
-  /** The owner's token: never given away, only used to make the agent's own. */
+  /** The owner's token: never passed on, only used to make the agent's own. */
   readonly token: string;
 }
 
-/** What an agent is told of the monitor and of itself. Its token speaks for this life of this agent and for nobody else. */
+/** What an agent is told about the monitor and itself. Its token is valid for this life of this agent only. */
 export function environmentFor(
   base: Readonly<Record<string, string>>,
   { agentId, taskId, incarnation }: AgentIdentity,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createFrameReader, type Frame, type FromHolder, jsonFrame, type ToHolder } from "@rouse/holder";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { outputHeader } from "../../../holder/src/protocol/frames.ts";
-import { readMessage } from "../../../holder/src/protocol/read-message.ts";
+import { readMessage } from "../../../holder/src/protocol/messages.ts";
 import { connectHolder, type HolderConnection, type OrderToHolder } from "./connect-holder.ts";
 
 const understood = (value: unknown): ToHolder => readMessage(value) ?? expect.fail("no message to a holder");

@@ -29,14 +29,14 @@ export type OrderToHolder<O extends Order = Order> = Omit<Extract<ToHolder, { sa
   readonly order: O;
 };
 
-/** It answered, and it did not know what was asked: a holder of another version. */
+/** The holder answered that it does not know the message: it is of another version. */
 export class NotUnderstood extends Fault {
   constructor(problem: string) {
     super("holder-unreachable", `the agent's holder did not understand: ${problem}`, { retryable: true });
   }
 }
 
-/** It answered, and does not listen to us. */
+/** The holder answered, and refuses us. */
 export class RefusedByHolder extends Fault {
   readonly because: HolderRefusal;
 
@@ -53,7 +53,7 @@ const refusals: Record<HolderRefusal, string> = {
   "wrong-secret": "does not know the secret in its file; end its process by hand, `rouse ps` shows it",
 };
 
-/** Where a holder listens and what it wants to be shown; `secret: null`: a holder of an earlier version, which asks for none. */
+/** Where a holder listens, and its secret; `null`: a holder of an earlier version, which asks for none. */
 export interface Door {
   readonly socket: string;
   readonly secret: string | null;
@@ -61,29 +61,29 @@ export interface Door {
 
 export interface HolderConnection {
   say(message: ToHolder): void;
-  /** What a person typed, for the agent. */
+  /** Keys that a person typed, for the agent. */
   typed(bytes: Buffer): void;
-  /** Everything the holder says, answers to `probe` and `order` too. Listen at once: what comes before is lost. */
+  /** Every message of the holder, also answers to `probe` and `order`. Earlier ones are lost, so listen at once. */
   onMessage(listen: (message: FromHolder) => void): void;
   onOutput(listen: (offset: number, bytes: Buffer) => void): void;
   probe(timeoutMs?: DurationMs): Promise<Here>;
-  /** Asks for a report of what is true now. One of an earlier version, which would hang up on it, is not asked: its next report comes soon. */
+  /** Asks for a report of what is true now. A holder of an earlier version would hang up, and is not asked. */
   lookAnew(): void;
-  /** May be asked again with the same key: it is carried out once. */
+  /** May be repeated with the same key: the order is carried out once. */
   order<O extends Order>(order: OrderToHolder<O>, timeoutMs: DurationMs): Promise<OutcomeOf<O>>;
   /** Hands the agent over to this store. */
   adopt(store: string): Promise<void>;
-  /** Takes no more until `resume`: for a reader that is slower than the agent. */
+  /** Reads no more until `resume`: for a reader that is slower than the agent. */
   pause(): void;
   resume(): void;
-  /** Resolves when the connection is over, with the reason when it was not us or the holder who ended it. Never rejects. */
+  /** Resolves when the connection has ended, with the reason unless we or the holder ended it. Never rejects. */
   readonly closed: Promise<Fault | null>;
   close(): void;
 }
 
 /**
- * Throws `holder-gone` when nobody listens there any more, `holder-unreachable` when somebody might, `RefusedByHolder` when it does not listen to us.
- * Without `monitor` we are a person.
+ * Throws `holder-gone` when no process listens there any more, `holder-unreachable` when one might, `RefusedByHolder`
+ * when the holder refuses us. Without `monitor` the caller is a person's command.
  */
 export async function connectHolder(
   { socket: path, secret }: Door,
@@ -130,7 +130,7 @@ function describeFailure(path: string, error: NodeJS.ErrnoException | null): Fau
 const unreachable = (message: string, cause?: unknown): Fault =>
   new Fault("holder-unreachable", message, { retryable: true, cause });
 
-/** An answer that is waited for. */
+/** A question whose answer is awaited. */
 interface Ask {
   /** Takes the message if it is the answer. */
   answers(message: FromHolder): boolean;
@@ -138,7 +138,7 @@ interface Ask {
 }
 
 interface Conversation extends HolderConnection {
-  /** Shows the secret; the first thing that is said. */
+  /** Shows the secret; the first message of a connection. */
   introduce(secret: string, monitor: MonitorId | null): Promise<void>;
 }
 
@@ -173,12 +173,8 @@ function converse(socket: Socket, defaultTimeoutMs: DurationMs): Conversation {
 
   const say = (message: ToHolder) => void socket.write(jsonFrame(message));
   return {
-    introduce: (secret, monitor) =>
-      ask({ say: "hello", secret, monitor }, ({ say }) => (say === "welcome" ? true : null), defaultTimeoutMs).then(
-        () => {},
-      ),
-    adopt: (store) =>
-      ask({ say: "adopt", store }, ({ say }) => (say === "adopted" ? true : null), defaultTimeoutMs).then(() => {}),
+    introduce: (secret, monitor) => askFor({ say: "hello", secret, monitor }, "welcome"),
+    adopt: (store) => askFor({ say: "adopt", store }, "adopted"),
     say,
     typed: (bytes) => void socket.write(inputFrame(bytes)),
     onMessage: (listen) => void listeners.push(listen),
@@ -233,7 +229,7 @@ function converse(socket: Socket, defaultTimeoutMs: DurationMs): Conversation {
   }
 
   function hear(message: FromHolder): void {
-    // It does not say which of them it did not understand, or refuses.
+    // The holder does not say which message it means, so every question fails.
     const failure =
       message.say === "misunderstood"
         ? new NotUnderstood(message.problem)
@@ -251,6 +247,10 @@ function converse(socket: Socket, defaultTimeoutMs: DurationMs): Conversation {
   function breakOff(reason: Error): void {
     fault ??= unreachable(`what listens at the holder's socket is no holder: ${reason.message}`, reason);
     socket.destroy();
+  }
+
+  async function askFor(message: ToHolder, answer: FromHolder["say"]): Promise<void> {
+    await ask(message, ({ say }) => (say === answer ? true : null), defaultTimeoutMs);
   }
 
   function ask<T>(message: ToHolder, answer: (message: FromHolder) => T | null, timeoutMs: DurationMs): Promise<T> {
@@ -279,7 +279,7 @@ function converse(socket: Socket, defaultTimeoutMs: DurationMs): Conversation {
   }
 }
 
-/** Keys of each kind of order are remembered apart, so one may be used for all. */
+/** Holders remember the keys of each kind of order apart, so orders of different kinds may have the same key. */
 function answersTo<O extends Order>(order: O, outcome: OutcomeOf<Order>): outcome is OutcomeOf<O> {
   return order.kind === orderOf[outcome.kind];
 }

@@ -2,13 +2,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type ExitFile, holderFiles, writeWhole } from "@rouse/holder";
 import { isHolderAlive, readExitFile, readHolderFile, readSpec } from "./read-holder-files.ts";
 
-/** A holder that nobody watches stays a moment longer than its agent, and would tell the end as it was. */
+/** A holder without a monitor stays a moment longer than its agent, and would overwrite the note. */
 const patienceMs = 5000;
 const lookMs = 100;
 
 /**
- * A person wants an agent ended that is down, while no monitor is there to be told: it is written down, so that the next monitor does not start it again,
- * whether it knows of the end already or takes it for their doing. False when, as far as can be seen here, nothing would have followed.
+ * A person ends an agent that is down, while no monitor runs. That is noted in its exit file, so that the next monitor
+ * does not start it again, whether it knows of the end already or not. False when nothing would have followed, as far
+ * as the files show.
  */
 export async function keepDown(home: string, agentId: string): Promise<boolean> {
   const file = readHolderFile(home, agentId);

@@ -4,48 +4,41 @@ import { isToldByTyping, resumeCommand, takesUpConversation } from "@rouse/core"
 import { holderFiles, type Spec, writeWhole } from "@rouse/holder";
 import type { Revival } from "../ports/holders.ts";
 
-/** What a life is told of how it came to be; the same words in its environment and in a file. */
-export interface LeftRecovery {
-  readonly context: RecoveryContext;
-  /** One line of JSON. */
-  readonly line: string;
-}
-
-/** Puts what the next life goes on with where it finds it. Written before it is started. */
-export function leaveRecovery(home: string, agentId: string, incarnation: number, revival: Revival): LeftRecovery {
+/** Writes what the next life is told about its recovery, before it is started. `line`: the same in one line. */
+export function leaveRecovery(home: string, agentId: string, incarnation: number, revival: Revival) {
   const files = holderFiles(home, agentId);
   rmSync(files.recoveryState, { force: true });
   if (revival.state !== null) writeWhole(files.recoveryState, revival.state);
   const stateFile = revival.state === null ? null : files.recoveryState;
   const context: RecoveryContext = { ...revival.context, stateFile };
-  const line = JSON.stringify(context);
   writeWhole(files.recovery, `${JSON.stringify({ incarnation, ...context }, null, 2)}\n`);
-  return { context, line };
+  return { context, line: JSON.stringify(context) };
 }
 
-/** What a life that was started already had been told; `null` for one that began by itself. */
+/** What a life that was already started had been told; `null` for a life that is no recovery. */
 export function readRecovery(home: string, agentId: string, incarnation: number): RecoveryContext | null {
   try {
     const left = JSON.parse(readFileSync(holderFiles(home, agentId).recovery, "utf8")) as { incarnation?: unknown };
-    if (left.incarnation !== incarnation) return null;
-    const parsed = RecoveryContext.safeParse(left);
-    return parsed.success ? parsed.data : null;
+    return left.incarnation === incarnation ? (RecoveryContext.safeParse(left).data ?? null) : null;
   } catch {
     return null;
   }
 }
 
-/** How the next life begins: with which command, and what becomes of the conversation that its program kept. */
-export interface NextLife {
-  /** `null`: with the command it was given. */
+/** How the next life begins: its command, and what becomes of the conversation that its program kept. */
+interface NextLife {
+  /** `null`: the command of its spec. */
   readonly resumed: readonly string[] | null;
   readonly session: string | null;
-  /** What its program is told at its input, where its command cannot say it. */
+  /** A text to type at its input, where the command cannot carry it. */
   readonly opening: string | null;
   readonly conversation: LostWork["conversation"];
 }
 
-/** A life that ended before it told of its conversation was in the one it was resumed with. What its program lacks, or cannot bear to go on with, is not asked for again. */
+/**
+ * A life that ended before it told of its conversation was in the one it was resumed with. A conversation that the
+ * program lacks, or that is too full to go on with, is not resumed again.
+ */
 export function planNextLife(
   { family, command, session: before }: Spec,
   { session: told, sessionFull, context }: Revival,
@@ -56,20 +49,20 @@ export function planNextLife(
   const words = wordRecovery(context);
   const resumed = session === null ? null : resumeCommand(family, command, session, words);
   const opening = resumed !== null && isToldByTyping(family, command) ? words : null;
-  // The same command may go on with it as well, unless that is what its program could not do.
+  // The command itself may resume the conversation, unless the program could not do that.
   const isTakenUp = lacked === null && sessionFull !== true && takesUpConversation(family, command);
   const kept = resumed !== null || isTakenUp ? "kept" : "lost";
   const conversation = family === "generic" || family === "aider" ? undefined : kept;
   return { resumed, session: resumed === null ? null : session, opening, conversation };
 }
 
-/** Told with what else was lost. */
+/** Adds the fate of the conversation to what was lost. */
 export const withConversation = (revival: Revival, { conversation }: NextLife): Revival =>
   conversation === undefined
     ? revival
     : { ...revival, context: { ...revival.context, lost: { ...revival.context.lost, conversation } } };
 
-/** Facts in fixed words. */
+/** Fixed sentences, filled with facts only. */
 function wordRecovery({ reason, step, lost }: RecoveryContext): string {
   const done =
     step === null

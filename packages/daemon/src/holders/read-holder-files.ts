@@ -5,7 +5,7 @@ import {
   type HolderFile,
   holderFiles,
   holdersFolder,
-  identityOf,
+  isSame,
   readSecret,
   type Spec,
   type TreeRoot,
@@ -13,10 +13,8 @@ import {
 import { z } from "zod";
 import type { Door } from "./connect-holder.ts";
 
-/** An agent that was ever started by Rouse here, whether it still runs or not. */
-export type HeldName = string;
-
-export function listHeld(home: string): HeldName[] {
+/** The agents that Rouse ever started in this home, whether they still run or not. */
+export function listHeld(home: string): string[] {
   try {
     return readdirSync(holdersFolder(home), { withFileTypes: true })
       .filter((entry) => entry.isDirectory() && AgentId.safeParse(entry.name).success)
@@ -27,31 +25,28 @@ export function listHeld(home: string): HeldName[] {
   }
 }
 
-// Each is `null` when it is not there, cannot be read or is not (yet) whole.
+// Each of these is `null` when the file is missing, cannot be read or is not (yet) whole.
 
-export const readSpec = (home: string, agentId: HeldName): Spec | null =>
+export const readSpec = (home: string, agentId: string): Spec | null =>
   readWhole(holderFiles(home, agentId).spec, SpecFile);
 
-export const readHolderFile = (home: string, agentId: HeldName): HolderFile | null =>
+export const readHolderFile = (home: string, agentId: string): HolderFile | null =>
   readWhole(holderFiles(home, agentId).holder, Claim);
 
-export const readExitFile = (home: string, agentId: HeldName): ExitFile | null =>
+export const readExitFile = (home: string, agentId: string): ExitFile | null =>
   readWhole(holderFiles(home, agentId).exit, Exit);
 
-/** How to get in to who holds an agent. */
+/** How to connect to an agent's holder. */
 export const doorOf = (home: string, { agentId, socket, store }: HolderFile): Door => ({
   socket,
   secret: store === undefined ? null : readSecret(holderFiles(home, agentId).secret),
 });
 
-/** What an agent whose holder is gone left is found by; `null`: nobody knows its process. */
+/** What the processes of an agent are found by when its holder is gone; `null`: its process was never noted. */
 export const treeOf = ({ agent, mark, cgroup, left }: HolderFile): TreeRoot | null =>
   agent === null ? null : { agent, mark, cgroup, ownGroup: 0, useGroup: false, known: [], ...left };
 
-/** Not merely a process with its number. */
-export function isHolderAlive({ holder }: Pick<HolderFile, "holder">): boolean {
-  return identityOf(holder.pid)?.startTicks === holder.startTicks;
-}
+export const isHolderAlive = ({ holder }: Pick<HolderFile, "holder">): boolean => isSame(holder);
 
 const SpecFile: z.ZodType<Spec> = z.object({
   agentId: AgentId,
@@ -103,8 +98,7 @@ const Exit: z.ZodType<ExitFile> = z.object({
 
 function readWhole<T>(file: string, schema: z.ZodType<T>): T | null {
   try {
-    const parsed = schema.safeParse(JSON.parse(readFileSync(file, "utf8")));
-    return parsed.success ? parsed.data : null;
+    return schema.safeParse(JSON.parse(readFileSync(file, "utf8"))).data ?? null;
   } catch {
     return null;
   }

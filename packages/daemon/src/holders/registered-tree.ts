@@ -3,8 +3,8 @@ import type { RegisteredLife } from "../ports/holders.ts";
 import { treeOf } from "./read-holder-files.ts";
 
 /**
- * The processes that the file of a holder that is gone names, where they are those that were registered of that life; `null` where they are not,
- * and nobody may be signalled for it: whoever can write the file could name anybody in it.
+ * The processes that the file of a holder that is gone names, if they are the registered ones of that life. `null`:
+ * they are not, and none may be signalled, because anybody who can write the file could name any process in it.
  */
 export function registeredTree(file: HolderFile, registered: RegisteredLife | null): TreeRoot | null {
   const tree = treeOf(file);
@@ -13,7 +13,7 @@ export function registeredTree(file: HolderFile, registered: RegisteredLife | nu
   return { ...tree, known: tree.known.filter(({ pid }) => registered.left.includes(pid)) };
 }
 
-/** For a command where no monitor runs, so that nobody can be asked what was registered. */
+/** The same for a command while no monitor runs that could be asked what was registered. */
 export function markedTree(file: HolderFile): TreeRoot | null {
   const tree = treeOf(file);
   return tree === null || !carriesItsMark(tree)

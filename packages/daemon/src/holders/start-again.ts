@@ -20,16 +20,16 @@ import { leaveRecovery, planNextLife, readRecovery, withConversation } from "./l
 import { isHolderAlive, readExitFile, readHolderFile, readSpec, treeOf } from "./read-holder-files.ts";
 import { markedTree, registeredTree } from "./registered-tree.ts";
 
-export interface StartingHome {
+interface StartingHome {
   readonly home: string;
   readonly token: string;
-  /** Where the monitor listens now; when none does, the agent is told what it was told before. */
+  /** Where the monitor listens now; `null`: none runs, and the agent is given its former address. */
   readonly url: string | null;
   /** `null` where no monitor runs. */
   readonly books: Books | null;
 }
 
-/** Where a monitor looks up whom a file may name, and writes down whom it ends. */
+/** Where a monitor looks up which processes a file may name, and records which ones it ends. */
 export interface Books {
   registered(agentId: string): RegisteredLife | null;
   endsLeftovers(agentId: string, incarnation: number, processes: readonly RunningProcess[]): Promise<void>;
@@ -39,8 +39,9 @@ const holderLeavesWithin = 10_000;
 const leftoverGraceMs = 10_000;
 
 /**
- * The next life of an agent: same command, folder and environment. Asked again after the same life, it starts nothing twice, but tries again what never
- * began. Whoever was started in a person's terminal comes back in one of its own.
+ * Starts the next life of an agent: same command, folder and environment. Called again after the same life, it starts
+ * nothing twice, but tries again what never began. An agent that was started in a person's terminal comes back in one
+ * of its own.
  */
 export async function startAgain(
   { home, token, url, books }: StartingHome,
@@ -63,13 +64,9 @@ export async function startAgain(
     revival === null || plan === null
       ? null
       : leaveRecovery(home, agentId, incarnation, withConversation(revival, plan));
-  const env = environmentFor(
-    spec.env,
-    { agentId, taskId: spec.taskId, incarnation },
-    { url: where, token },
-    left?.line,
-  );
-  // The command itself stays as it was given: the next life after this one resumes from it again.
+  const life = { agentId, taskId: spec.taskId, incarnation };
+  const env = environmentFor(spec.env, life, { url: where, token }, left?.line);
+  // `command` stays as it was given: each life is resumed from it.
   const { resumed: _, session: __, opening: ___, ...first } = spec;
   const next: Spec = {
     ...first,
@@ -78,28 +75,28 @@ export async function startAgain(
     env,
     foreground: false,
     io: "terminal",
-    ...(plan === null || plan.resumed === null ? {} : { resumed: [...plan.resumed] }),
-    ...(plan === null || plan.session === null ? {} : { session: plan.session }),
-    ...(plan === null || plan.opening === null ? {} : { opening: plan.opening }),
+    ...(plan?.resumed == null ? {} : { resumed: [...plan.resumed] }),
+    ...(plan?.session == null ? {} : { session: plan.session }),
+    ...(plan?.opening == null ? {} : { opening: plan.opening }),
   };
   await startHolder(home, next, options);
   return { incarnation, recovery: left?.context ?? null };
 }
 
-/** How the life after this one would be started; `null` when it has begun, or nothing is written down of it. */
+/** How the life after this one would be started; `null` when that has begun, or nothing is known about it. */
 export function lifeToCome(home: string, agentId: string, afterIncarnation: number): Spec | null {
   const spec = readSpec(home, agentId);
   return spec === null || (spec.incarnation > afterIncarnation && hasBegun(home, spec)) ? null : spec;
 }
 
-/** A life is written down before it is started, and what is started may fail: its holder shows that it began, or what that left behind. */
+/** A spec is written before its life is started. That the life began shows in holder.json or exit.json. */
 function hasBegun(home: string, { agentId, incarnation }: Spec): boolean {
   const file = readHolderFile(home, agentId);
   const isHeld = file?.incarnation === incarnation && (file.agent !== null || isHolderAlive(file));
   return isHeld || readExitFile(home, agentId)?.incarnation === incarnation;
 }
 
-/** A holder stays for a moment after its agent ended, to tell of it. */
+/** A holder stays for a moment after its agent ended, to report the end. */
 async function untilHolderLeft(home: string, agentId: string): Promise<void> {
   const deadline = Date.now() + holderLeavesWithin;
   for (;;) {
@@ -118,7 +115,7 @@ async function untilHolderLeft(home: string, agentId: string): Promise<void> {
   }
 }
 
-/** Processes of the last life would go on with the same work beside the next. */
+/** Leftovers of the last life would go on with the same work beside the next. */
 async function endLeftovers(home: string, agentId: string, books: Books | null): Promise<void> {
   const file = readHolderFile(home, agentId);
   const named = file === null || file.mark === "" ? null : treeOf(file);
@@ -143,13 +140,13 @@ function notRegistered(home: string, agentId: string, named: readonly ProcessInf
   );
 }
 
-/** A holder that was ended between starting its agent and naming it leaves one that only its mark tells of. */
+/** A holder that was killed between starting its agent and noting the pid leaves a process that only its mark shows. */
 function findUnnamed({ agent, mark }: HolderFile): number | null {
   if (agent !== null || mark === "") return null;
   return readAllProcesses().find((info) => isAlive(info) && hasMark(info.pid, mark))?.pid ?? null;
 }
 
-/** What each program says of a conversation that it does not have, or no longer. */
+/** What each program prints when it does not have a conversation, or no longer. */
 const words: Partial<Record<AgentFamily, RegExp>> = {
   "claude-code": /No conversation found (?:with session ID|to continue)/,
   codex: /no rollout found for thread id/,
@@ -157,12 +154,13 @@ const words: Partial<Record<AgentFamily, RegExp>> = {
   "gemini-cli": /Error resuming session: No previous sessions found/,
 };
 
-/** Whoever has nothing to go on with says so and little else. */
+/** In bytes. A program that cannot resume prints little else. */
 const mostWritten = 16_384;
 
 /**
- * The conversation that the last life of an agent was to go on with and that its program does not have: it was killed before that was written down, or it
- * was tidied away. To resume it again would fail for ever. Empty: its command named none. `null`: it ended for another reason.
+ * The conversation that the last life should have resumed and that its program does not have: it was killed before that
+ * was saved, or it was deleted. To resume it again would fail for ever. Empty: the command named none. `null`: the life
+ * ended for another reason.
  */
 function lackedConversation(home: string, { agentId, family, session }: Spec): string | null {
   const failed = (readExitFile(home, agentId)?.exit.code ?? 0) !== 0;
@@ -170,7 +168,7 @@ function lackedConversation(home: string, { agentId, family, session }: Spec): s
   return words[family]?.test(outputOf(home, agentId)) ? (session ?? "") : null;
 }
 
-/** What cannot be read says nothing, nor do words among many: those may be what a tool printed. */
+/** Empty when the output cannot be read or is long: in long output the words may be what a tool printed. */
 function outputOf(home: string, agentId: string): string {
   try {
     const files = holderFiles(home, agentId);

@@ -1,19 +1,16 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { HolderReport, Sight } from "@rouse/contract";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { type Client, until, type World } from "../holding.test-support.ts";
+import type { Sight } from "@rouse/contract";
+import { describe, expect, it, vi } from "vitest";
+import { type Client, until } from "../holding.test-support.ts";
+import { reportsOf } from "../program/watched-program.test-support.ts";
 import type { HolderFile, Spec } from "../protocol/spec.ts";
-import { worldOfEach } from "../world-of-each.test-support.ts";
+import { freshWorld } from "../world-of-each.test-support.ts";
 import { letGo, type TypedInto, writeTypedInto } from "./typed-into.test-support.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
-let world: World;
-worldOfEach((fresh) => {
-  world = fresh;
-});
-afterEach(() => world.remove());
+const world = freshWorld();
 
 async function watch(
   command: readonly string[],
@@ -25,8 +22,6 @@ async function watch(
   return { held, client };
 }
 
-const reportsOf = ({ heard }: Client): HolderReport[] =>
-  heard.flatMap((message) => (message.say === "report" ? [message.report] : []));
 const kindsOf = (client: Client): Sight["kind"][] =>
   reportsOf(client).flatMap(({ sights }) => sights.map((it) => it.kind));
 const hearsEnd = (client: Client) => client.hear("report", ({ report }) => report.exit !== null);

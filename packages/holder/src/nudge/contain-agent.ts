@@ -1,35 +1,30 @@
 import type { AgentFamily, ContainOutcome, ContainRefusal } from "@rouse/contract";
 import { findWayToInterrupt, interruptLine } from "@rouse/core";
+import type { Containment } from "../program/listen-for-hooks.ts";
 import type { ContainOrder } from "../protocol/messages.ts";
 import type { Ways } from "./give-nudge.ts";
 
-/** What whoever answers an agent's hooks asks before each of its tools. */
-export interface Containment {
-  /** Why its tools are withheld now, in words for its model; `null`: they are not. */
-  withheld(): string | null;
-  /** Comes when they no longer are, or after so long. */
-  untilLetGo(withinMs: number): Promise<void>;
-}
-
-export interface ContainmentParts {
+interface ContainmentParts {
   readonly family: () => AgentFamily;
   readonly ways: Ways;
-  /** Whether its program asks us before each tool: without that nothing can be withheld. */
+  /** Whether the program asks its hook before each tool: without that nothing can be withheld. */
   readonly hooksOpen: () => boolean;
   readonly over: () => boolean;
   /** By the wall clock. */
   readonly now: () => number;
 }
 
-export interface ContainmentSwitch extends Containment {
-  obey(order: ContainOrder): Promise<ContainOutcome>;
-}
-
 /**
- * Holds an agent back that its monitor has handed to a person. A pause is a switch that its hooks ask; it ends by itself, so that nobody stays paused
- * whose monitor is gone.
+ * Holds back an agent that its monitor has handed to a person. A pause is a switch that the agent's hooks ask. It ends
+ * by itself, so that no agent stays paused whose monitor is gone.
  */
-export function containAgent({ family, ways, hooksOpen, over, now }: ContainmentParts): ContainmentSwitch {
+export function containAgent({
+  family,
+  ways,
+  hooksOpen,
+  over,
+  now,
+}: ContainmentParts): Containment & { obey(order: ContainOrder): Promise<ContainOutcome> } {
   let paused: { readonly reason: string; readonly until: number } | null = null;
   let letGoAt = Number.NEGATIVE_INFINITY;
   const awaitLetGo = new Set<() => void>();
@@ -73,9 +68,9 @@ const refuse = (because: ContainRefusal): ContainOutcome => ({ kind: "not-contai
 
 const escapeKey = Buffer.from("\x1b");
 
-/** The program's own way to break off a turn, and one key at most. */
+/** Interrupts a turn in the program's own way, with one key at most. */
 async function interrupt({ input, slot, keyboard }: Ways, family: AgentFamily): Promise<ContainOutcome> {
-  // Only Claude Code takes messages there.
+  // Only Claude Code takes messages on its input.
   if (input() === "stdin") {
     if (slot.midLine()) return refuse("no-way");
     const taken = await slot.deliver(Buffer.from(`${interruptLine()}\n`, "utf8"));
@@ -85,7 +80,7 @@ async function interrupt({ input, slot, keyboard }: Ways, family: AgentFamily): 
   const { screen } = keyboard;
   const way = await screen.settle(() => findWayToInterrupt(screen.typingScreen(), family, keyboard.patterns()));
   if (way.kind === "refused") return refuse(way.because);
-  // Looked at last: between the look and the key there is nothing to wait for.
+  // Checked last: nothing is awaited between this and the key.
   if (keyboard.attached()) return refuse("attached");
   if (!keyboard.inFront()) return refuse("no-way");
   keyboard.write(escapeKey);

@@ -1,18 +1,24 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { AgentInput, EpochMs, NudgeDelivery, NudgeRefusal } from "@rouse/contract";
+import type { AgentInput, NudgeDelivery, NudgeRefusal } from "@rouse/contract";
 import { messageLine } from "@rouse/core";
 import type { HookNudges } from "../program/nudge-by-hook.ts";
 import type { SteerNudges } from "../program/nudge-by-steer.ts";
-import { type Keyboard, type Nudge, typeNudge } from "./type-nudge.ts";
+import type { ProgramWatch } from "../program/watch-program.ts";
+import type { Spec } from "../protocol/spec.ts";
+import type { AgentProcess } from "../terminal/agent-process.ts";
+import type { TendedTerminal } from "../terminal/tend-terminal.ts";
+import { within } from "../watch/clock.ts";
+import type { AgentWatch } from "../watch/watch-agent.ts";
+import { type Keyboard, type Nudge, notSent, typeNudge } from "./type-nudge.ts";
 
-/** An agent that reads lines of JSON. */
+/** The input of an agent that reads lines of JSON. */
 export interface MessageSlot {
   over(): boolean;
-  /** Somebody else's line is half in it. */
+  /** A line of somebody else is written, but not its end. */
   midLine(): boolean;
-  /** What can be taken in one line, its end included. */
+  /** The most bytes of one line, its end included. */
   readonly longest: number;
-  /** What is about to be given. */
+  /** Called with the nudge right before it is written. */
   gave(nudge: Pick<Nudge, "id" | "text">): void;
   deliver(bytes: Buffer): Promise<boolean>;
 }
@@ -27,17 +33,11 @@ export interface Ways {
   readonly keyboard: Keyboard | null;
 }
 
-/** What it is given waits in a pipe of the system; one that has not taken it by then is not reading. */
+/** An agent that has not taken a line from its pipe by then is not reading. */
 const takenWithinMs = 3000;
 
-export interface NudgeHands {
-  give(nudge: Nudge): Promise<NudgeDelivery>;
-  /** One that is under way is not begun any more; one that was begun is given. */
-  withdraw(id: string): void;
-}
-
-/** One at a time: what is typed for one would be somebody's half-typed line for the other. */
-export function giveNudges({ input, hooks, steer, slot, keyboard }: Ways): NudgeHands {
+/** Gives nudges one at a time: the typed words of one would be a half-typed line to the other. */
+export function giveNudges({ input, hooks, steer, slot, keyboard }: Ways) {
   const withdrawn = new Set<string>();
   let last: Promise<unknown> = Promise.resolve();
 
@@ -57,7 +57,7 @@ export function giveNudges({ input, hooks, steer, slot, keyboard }: Ways): Nudge
     }
   }
 
-  /** Whoever could not be spoken to has heard nothing. What is said shows on the screen, too. */
+  /** Types the words when Codex's server took nothing. Words that the server took show on the screen, too. */
   async function steerOrType(nudge: Nudge): Promise<NudgeDelivery> {
     const begin = (): boolean => {
       const may = nudge.begin();
@@ -72,54 +72,43 @@ export function giveNudges({ input, hooks, steer, slot, keyboard }: Ways): Nudge
   }
 
   return {
-    give(nudge) {
+    give(nudge: Nudge): Promise<NudgeDelivery> {
       const begin = (): boolean => !withdrawn.has(nudge.id) && nudge.begin();
       const work = last.then(() => give({ ...nudge, begin })).finally(() => withdrawn.delete(nudge.id));
       last = work.catch(() => {});
       return work;
     },
-    withdraw(id) {
+    /** A nudge that is not begun yet is not begun any more; one that was begun is given. */
+    withdraw(id: string): void {
       withdrawn.add(id);
       hooks.withdraw(id);
     },
   };
 }
 
-const notSent = (because: Extract<NudgeDelivery, { kind: "not-sent" }>["because"]): NudgeDelivery => ({
-  kind: "not-sent",
-  because,
-});
-
-/** A line of its own. Nothing on the screen matters, and nobody who looks at it: no key is pressed. */
+/** Writes a line of its own. The screen, and who looks at it, do not matter: no key is pressed. */
 async function writeMessage(slot: MessageSlot, { id, text, notAfter, begin }: Nudge): Promise<NudgeDelivery> {
   const bytes = Buffer.from(`${messageLine(text)}\n`, "utf8");
   if (slot.over()) return notSent("over");
-  if (isPast(notAfter)) return notSent("expired");
+  if (Date.now() > notAfter) return notSent("expired");
   if (bytes.length > slot.longest) return notSent("no-input");
   if (slot.midLine()) return notSent("half-typed");
   if (!begin()) return notSent("no-input");
   slot.gave({ id, text });
-  const taken = await within(slot.deliver(bytes), takenWithinMs);
+  const taken = await within(takenWithinMs, slot.deliver(bytes), null);
   if (taken === null) return notSent("not-echoed");
   return taken ? { kind: "sent", channel: "stdin", echoed: false } : notSent("no-input");
 }
 
-const isPast = (moment: EpochMs): boolean => Date.now() > moment;
-
-function within<T>(work: Promise<T>, ms: number): Promise<T | null> {
-  let timer: NodeJS.Timeout;
-  const patience = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), ms);
-  });
-  return Promise.race([work, patience]).finally(() => clearTimeout(timer));
-}
-
-/** A program that starts shows no input at first, or one that it still draws. */
+/** While a program starts, it shows no input, or one that it still draws. */
 const notYet: readonly NudgeRefusal[] = ["no-input", "full-screen", "busy-screen"];
 const lookMs = 500;
 const patienceMs = 120_000;
 
-/** Tells a program how its life begins, as soon as it shows where. One that never does stands at its prompt, or asks, which is told. */
+/**
+ * Types the opening of a life as soon as the program shows its input. A program that never does is at its prompt or
+ * asks something, which is reported.
+ */
 export async function sayOpening(
   give: (nudge: Nudge) => Promise<NudgeDelivery>,
   text: string,
@@ -130,4 +119,49 @@ export async function sayOpening(
     if (delivery.kind === "sent" || !notYet.includes(delivery.because)) return delivery;
     await pause(lookMs, undefined, { ref: false });
   }
+}
+
+/** A terminal in line mode keeps no longer lines. */
+const longestTerminalLine = 4095;
+
+/** The ways to give a running agent a message. */
+export function waysToReach(
+  spec: Spec,
+  { write, deliver }: AgentProcess,
+  { screen, attached, midLine, untouchedMs }: TendedTerminal,
+  program: ProgramWatch,
+  { over, watch }: { over(): boolean; watch(): AgentWatch },
+): Ways {
+  return {
+    input: program.input,
+    hooks: program.nudges,
+    steer: program.steer,
+    slot: {
+      over,
+      midLine,
+      deliver,
+      longest: screen === null ? Number.POSITIVE_INFINITY : longestTerminalLine,
+      gave: (nudge) => watch().gave(nudge),
+    },
+    keyboard: screen && {
+      screen,
+      get family() {
+        return program.family();
+      },
+      patterns: () => watch().patterns(),
+      // Whoever started the agent in their terminal decides what is typed there, even when they have just left.
+      attached: () => spec.foreground || attached() > 0,
+      untouchedMs,
+      inFront: program.inFront,
+      over,
+      said(text, nudge) {
+        watch().said(text);
+        program.typed({ id: nudge, text });
+      },
+      taken(nudge) {
+        if (!program.tellsReceipts()) watch().saw("screen", [{ kind: "nudge-read", nudge, by: "screen" }]);
+      },
+      write,
+    },
+  };
 }

@@ -13,21 +13,21 @@ import {
 } from "@rouse/core";
 import type { KeptScreen } from "../terminal/keep-screen.ts";
 
-/** An agent's terminal, for somebody who is not a person. */
+/** An agent's terminal, to type into by program. */
 export interface Keyboard {
   readonly screen: KeptScreen;
   readonly family: AgentFamily;
   patterns(): readonly Pattern[];
-  /** Somebody sits in front of it. */
+  /** A person has it open. */
   attached(): boolean;
-  /** Since anybody last pressed a key there. */
+  /** Since a person last pressed a key there. */
   untouchedMs(): number;
-  /** What is typed comes to the program that is known. */
+  /** What is typed reaches the known program. */
   inFront(): boolean;
   over(): boolean;
-  /** What is going to be typed. */
+  /** Called with the words right before they are typed. */
   said(text: string, nudge: string): void;
-  /** Its program has taken what was typed. */
+  /** The program has taken what was typed. */
   taken(nudge: string): void;
   write(bytes: Buffer): void;
 }
@@ -36,42 +36,43 @@ export interface Nudge {
   readonly id: string;
   readonly text: string;
   readonly notAfter: EpochMs;
-  /** Also where somebody sits, when they have left it alone. */
+  /** Also while a person has the terminal open but has left it alone. */
   readonly whenIdle: boolean;
-  /** Has to be called before anything reaches the agent, and to agree. */
+  /** Called before anything reaches the agent; `false`: nothing may reach it. */
   begin(): boolean;
 }
 
 type Seen<T> = T | { readonly kind: "refused"; readonly because: NudgeRefusal };
 type FreePlace = Extract<Place, { kind: "place" }> & { readonly screen: TypingScreen };
 
-/** Between two looks that have to show the same: a program that draws does so more often. */
+/** Between two looks that have to show the same: a program that is drawing changes its screen more often. */
 const calmMs = 80;
-/** After the last key: programs take an Enter that follows sooner for part of something pasted (Codex within 120 ms). */
+/** After the last key: an Enter that follows sooner counts as part of a paste (in Codex within 120 ms). */
 const beforeEnterMs = 200;
-/** A tool that runs keeps words waiting for as long as it takes: those are looked after at ease. */
+/** A running tool keeps words waiting for as long as it takes, so later looks are rare. */
 const takenLookMs = [100, 100, 100, 200, 500] as const;
 const waitingLookMs = 1000;
 const longestUnrest = 1000;
 const echoWithinMs = 3000;
 const echoLookMs = 15;
-/** Who has pressed no key for so long is not in the middle of anything. */
+/** A person who has pressed no key for so long is not in the middle of anything. */
 const leftAloneMs = 60_000;
-/** Larger pieces are taken for something pasted, and what is pasted is not shown. */
+/** In bytes. Programs take larger pieces for a paste, and do not show what is pasted. */
 const longestPiece = 512;
 const enter = Buffer.from("\r");
 
 /**
- * Types a line and Enter, the last resort of all ways to reach an agent. Everything that speaks against it is looked for right before the first
- * key, between pieces of a long line, and again before Enter. When something does, what was typed so far stays on the line: a person sees it there,
- * the next nudge is refused for it, and the keys that would erase it might do anything in a program that did not even show it.
+ * Types a line and Enter, the last resort of all ways to reach an agent. Everything that speaks against typing is
+ * looked for right before the first key, between pieces of a long line, and again before Enter. When something is
+ * found, the words typed so far stay on the line: a person sees them there, the next nudge is refused for them, and the
+ * keys that would erase them might do anything in a program that did not even show them.
  */
 export async function typeNudge(keyboard: Keyboard, nudge: Nudge): Promise<NudgeDelivery> {
   const line = lineToType(nudge.text);
   const rest = line === "" ? refused("no-input") : await awaitRest(keyboard, nudge);
   if (rest.kind === "refused") return notSent(rest.because);
   if (!nudge.begin()) return notSent("no-input");
-  // Writing that down took a moment.
+  // `begin` wrote to the disk, which took a moment.
   const place = await lookForPlace(keyboard, nudge);
   if (place.kind === "refused") return notSent(place.because);
   keyboard.said(line, nudge.id);
@@ -84,7 +85,7 @@ export async function typeNudge(keyboard: Keyboard, nudge: Nudge): Promise<Nudge
   return { kind: "sent", channel: "terminal", echoed: true };
 }
 
-/** Nobody waits for this: what is never seen to be taken stays without a receipt. */
+/** Not awaited: words that are never seen to be taken stay without a receipt. */
 async function awaitTaken(keyboard: Keyboard, { id, notAfter }: Nudge, typed: Typed): Promise<void> {
   for (let looks = 0; !keyboard.over() && Date.now() <= notAfter; looks++) {
     if (isTaken(await lookAt(keyboard), typed)) return keyboard.taken(id);
@@ -93,7 +94,10 @@ async function awaitTaken(keyboard: Keyboard, { id, notAfter }: Nudge, typed: Ty
 }
 
 const refused = (because: NudgeRefusal) => ({ kind: "refused", because }) as const;
-const notSent = (because: NudgeRefusal): NudgeDelivery => ({ kind: "not-sent", because });
+export const notSent = (because: Extract<NudgeDelivery, { kind: "not-sent" }>["because"]): NudgeDelivery => ({
+  kind: "not-sent",
+  because,
+});
 
 const lookAt = ({ screen }: Keyboard): Promise<TypingScreen> => screen.settle(() => screen.typingScreen());
 
@@ -106,7 +110,7 @@ function hindrance(keyboard: Keyboard, { notAfter, whenIdle }: Nudge): NudgeRefu
   return Date.now() > notAfter ? "expired" : null;
 }
 
-/** A program that draws its input anew has none for a moment, or its cursor elsewhere: only two looks can tell that there is none. */
+/** While a program redraws, its input may be missing for a moment: only two looks can tell that there is none. */
 async function lookForPlace(keyboard: Keyboard, nudge: Nudge): Promise<Seen<FreePlace>> {
   const place = placeOn(await lookAt(keyboard), keyboard, nudge);
   if (place.kind === "place" || (place.because !== "no-input" && place.because !== "full-screen")) return place;
@@ -121,7 +125,7 @@ function placeOn(screen: TypingScreen, keyboard: Keyboard, nudge: Nudge): Seen<F
   return place.kind === "place" ? { ...place, screen } : place;
 }
 
-/** Until the place shows the same at two looks. */
+/** Waits until the place shows the same at two looks. */
 async function awaitRest(keyboard: Keyboard, nudge: Nudge): Promise<Seen<FreePlace>> {
   const until = performance.now() + longestUnrest;
   let before: string | null = null;
@@ -141,7 +145,7 @@ interface TypedLine {
   readonly picture: string;
 }
 
-/** Piece by piece, each of them once the one before is seen. */
+/** Types piece by piece, each once the one before shows on the screen. */
 async function typeLine(keyboard: Keyboard, nudge: Nudge, place: FreePlace, line: string): Promise<Seen<TypedLine>> {
   let { screen } = place;
   let last: TypedLine | null = null;
@@ -180,7 +184,7 @@ async function awaitEcho(keyboard: Keyboard, nudge: Nudge, typed: Typed): Promis
   }
 }
 
-/** Until what was typed shows the same at two looks. The last thing before Enter. */
+/** Waits until what was typed shows the same at two looks. The last check before Enter. */
 async function awaitCalm(keyboard: Keyboard, nudge: Nudge, { typed, picture }: TypedLine): Promise<Seen<SeenEcho>> {
   const until = performance.now() + longestUnrest;
   let before = picture;
@@ -194,7 +198,7 @@ async function awaitCalm(keyboard: Keyboard, nudge: Nudge, { typed, picture }: T
 }
 
 /** No character is cut in half. */
-export function cutIntoPieces(line: string): string[] {
+function cutIntoPieces(line: string): string[] {
   const pieces: string[] = [];
   let piece = "";
   let size = 0;

@@ -9,7 +9,10 @@ export type Program = (
   env?: NodeJS.ProcessEnv,
 ) => ChildProcessByStdio<null, Readable, Readable>;
 
-/** Makes a program, to be run as a process of its own, of a few lines of TypeScript that import what they need as if they stood `here`. */
+/**
+ * Makes a program, to be run as a process of its own, of a few lines of TypeScript that import what they need as if
+ * they stood `here`.
+ */
 export async function makeProgram(here: string, folder: string, source: string): Promise<Program> {
   const { outputFiles } = await build({
     stdin: { contents: source, resolveDir: here, loader: "ts" },

@@ -3,12 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { packMark, readTimes } from "./marks.ts";
-import { type OutputFiles, openOutputRing } from "./output-ring.ts";
-import { readOutput, readOutputTimes } from "./read-output.ts";
+import { openOutputRing } from "./output-ring.ts";
+import { packMark, readOutput, readOutputTimes, readTimes } from "./read-output.ts";
 
 let folder = "";
-let files: OutputFiles;
+let files: { output: string; marks: string };
 const pageBytes = 4096;
 
 beforeEach(() => {

@@ -1,14 +1,13 @@
 import type { EpochMs } from "@rouse/contract";
 import type { HolderFiles } from "../protocol/holder-files.ts";
-import { markBytes, markEveryMs, packMark } from "./marks.ts";
+import { markBytes, markEveryMs, packMark } from "./read-output.ts";
+import type { RingPiece } from "./ring-file.ts";
 import { openRing } from "./ring-writer.ts";
 
-/** At one mark in 100 ms these reach back almost two hours of unbroken writing, and much longer in practice. */
+/** At one mark in 100 ms these reach back almost two hours of unbroken output, and much longer in practice. */
 const keptMarks = 64 * 1024;
 
-export type OutputFiles = Pick<HolderFiles, "output" | "marks">;
-
-export interface OutputOptions {
+interface OutputOptions {
   readonly keepBytes: number;
   /** Whether what earlier lives wrote can still be read. */
   readonly keepHistory: boolean;
@@ -16,56 +15,42 @@ export interface OutputOptions {
   readonly onFault?: (fault: Error | null) => void;
 }
 
-export interface TailPiece {
-  /** Later than asked for when that is no longer in memory. */
-  readonly from: number;
-  readonly bytes: Buffer;
-  readonly end: number;
-  readonly oldest: number;
-}
+export type OutputRing = ReturnType<typeof openOutputRing>;
 
 /** An agent's last output, with offsets and times, on disk and bounded. */
-export interface OutputRing {
-  /** Returns at once; the chunk must not be changed afterwards. */
-  write(chunk: Buffer, at: EpochMs): void;
-  /** Bytes ever written, over all lives. */
-  end(): number;
-  lifeStart(): number;
-  /** Whether the disk takes what is written. */
-  kept(): boolean;
-  /** From memory, the last 256 KiB at most: there also when nothing can be kept. */
-  tail(from: number): TailPiece;
-  /** Everything written until now is in the file, or cannot be. */
-  flushed(): Promise<void>;
-  close(): Promise<void>;
-}
-
-export function openOutputRing(files: OutputFiles, options: OutputOptions): OutputRing {
-  const { keepBytes, keepHistory, onFault = () => undefined } = options;
+export function openOutputRing(
+  files: Pick<HolderFiles, "output" | "marks">,
+  { keepBytes, keepHistory, onFault = () => undefined }: OutputOptions,
+) {
   const output = openRing(files.output, { keep: keepBytes, keepHistory, onFault });
-  // Times are of no use without the output, so their own fault is not worth telling.
+  // Times are of no use without the output, so a fault of theirs alone is not reported.
   const marks = openRing(files.marks, { keep: keptMarks * markBytes, keepHistory, onFault: () => undefined });
   let markedAt: EpochMs | null = null;
 
   return {
-    write(chunk, at) {
+    /** Returns at once; the chunk must not be changed afterwards. */
+    write(chunk: Buffer, at: EpochMs): void {
       if (chunk.length === 0) return;
-      // A clock that was set back marks as well.
+      // A clock that was set back makes a mark as well.
       if (markedAt === null || Math.abs(at - markedAt) >= markEveryMs) {
         marks.write(packMark({ offset: output.tail.end(), at }));
         markedAt = at;
       }
       output.write(chunk);
     },
+    /** Bytes ever written, over all lives. */
     end: output.tail.end,
     lifeStart: output.lifeStart,
+    /** Whether the disk takes what is written. */
     kept: output.kept,
-    tail(from) {
+    /** From memory, the last 256 KiB at most, also when the disk takes nothing; perhaps later than `from`. */
+    tail(from: number): Omit<RingPiece, "lifeStart"> {
       const bytes = output.tail.from(from);
       const end = output.tail.end();
       return { from: Math.max(from, end - bytes.length), bytes, end, oldest: output.tail.start() };
     },
-    flushed: async () => void (await Promise.all([output.flushed(), marks.flushed()])),
-    close: async () => void (await Promise.all([output.close(), marks.close()])),
+    /** Resolves when everything written until now is in the file, or cannot be. */
+    flushed: async (): Promise<void> => void (await Promise.all([output.flushed(), marks.flushed()])),
+    close: async (): Promise<void> => void (await Promise.all([output.close(), marks.close()])),
   };
 }

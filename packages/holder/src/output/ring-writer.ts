@@ -1,9 +1,7 @@
 import { close, write } from "node:fs";
 import { promisify } from "node:util";
-import { newHeader, openRingFile } from "./open-ring-file.ts";
-import { readRing } from "./read-ring.ts";
-import { leap, packHeader, pageBytes, type RingHeader, slotOf } from "./ring-header.ts";
-import { createWaitingBytes, type WaitingBytes } from "./waiting-bytes.ts";
+import { attempt } from "../attempt.ts";
+import { leap, newHeader, openRingFile, packHeader, piecesAt, type RingHeader, readRing, slotOf } from "./ring-file.ts";
 
 const writeTo = promisify(write);
 const closeFile = promisify(close);
@@ -11,32 +9,19 @@ const closeFile = promisify(close);
 /** How long a failing disk is left alone. */
 const tryAgainMs = 3000;
 const tailBytes = 256 * 1024;
-/** Each write costs two trips to the disk whatever its size, so output is gathered for a moment or until there is a good piece of it. */
+/** A write costs two trips to the disk whatever its size, so output is gathered for this long or up to this size. */
 const gatherMs = 50;
 const goodPiece = 256 * 1024;
 
-export interface RingOptions {
+interface RingOptions {
   readonly keep: number;
   readonly keepHistory: boolean;
   /** Called with the error when writing begins to fail, with `null` when it works again. */
   readonly onFault: (fault: Error | null) => void;
 }
 
-export interface RingWriter {
-  /** Returns at once. The chunk must not be changed afterwards. */
-  write(chunk: Buffer): void;
-  lifeStart(): number;
-  kept(): boolean;
-  /** The end of what was written, in memory. */
-  readonly tail: LastBytes;
-  /** Everything written until now is in the file, or cannot be. */
-  flushed(): Promise<void>;
-  /** Writes what still waits, trying once more if the disk failed. */
-  close(): Promise<void>;
-}
-
-/** Never throws and never blocks: what the disk does not take stays in memory as far as there is room, the rest becomes a gap. */
-export function openRing(path: string, { keep, keepHistory, onFault }: RingOptions): RingWriter {
+/** Never throws or blocks: what the disk does not take stays in memory while there is room, then becomes a gap. */
+export function openRing(path: string, { keep, keepHistory, onFault }: RingOptions) {
   let file: number | null = null;
   let header: RingHeader;
   let fault: Error | null = null;
@@ -55,7 +40,8 @@ export function openRing(path: string, { keep, keepHistory, onFault }: RingOptio
   const tail = createLastBytes(tailBytes, header.end);
 
   return {
-    write(chunk) {
+    /** Returns at once. The chunk must not be changed afterwards. */
+    write(chunk: Buffer): void {
       if (closed || chunk.length === 0) return;
       tail.push(chunk);
       if (fault !== null) return;
@@ -65,13 +51,15 @@ export function openRing(path: string, { keep, keepHistory, onFault }: RingOptio
     lifeStart: () => header.lifeStart,
     kept: () => fault === null,
     tail,
+    /** Resolves when everything written until now is in the file, or cannot be. */
     flushed: () =>
-      new Promise((done) => {
+      new Promise<void>((done) => {
         whenFlushed.push({ end: tail.end(), done });
         tellFlushed();
         if (whenFlushed.length > 0 && fault === null) work(writeWaiting);
       }),
-    async close() {
+    /** Writes what still waits, trying once more if the disk failed. */
+    async close(): Promise<void> {
       if (closed) return;
       closed = true;
       clearTimeout(retry);
@@ -109,7 +97,7 @@ export function openRing(path: string, { keep, keepHistory, onFault }: RingOptio
     } while (waiting.length() >= goodPiece);
   }
 
-  /** Goes on with what the tail still has. Until it is through, all that comes goes to the tail only. */
+  /** Writes what the tail still has. Until that is done, new output goes to the tail only. */
   async function tryAgain(): Promise<void> {
     if (file === null) ({ file, header } = openRingFile(path, { keep, keepHistory, at: header.end }));
     while (header.end < tail.end()) {
@@ -122,19 +110,15 @@ export function openRing(path: string, { keep, keepHistory, onFault }: RingOptio
     onFault(null);
   }
 
-  /** Data first, then the header that tells of it; between two headers never more than the slack. */
-  async function writeSome(from: WaitingBytes): Promise<void> {
+  /** Writes the data first, then the header that covers it; between two headers never more data than the slack. */
+  async function writeSome(from: ReturnType<typeof createWaitingBytes>): Promise<void> {
     const surplus = from.length() - keep;
     if (surplus > 0) {
       await writeHeader(leap(header, header.end + surplus));
       from.drop(surplus);
     }
     const bytes = from.peek(header.slack);
-    const size = header.keep + header.slack;
-    const place = header.end % size;
-    const first = Math.min(bytes.length, size - place);
-    await writeFully(bytes.subarray(0, first), pageBytes + place);
-    await writeFully(bytes.subarray(first), pageBytes);
+    for (const [piece, place] of piecesAt(header, header.end, bytes)) await writeFully(piece, place);
     await writeHeader({ ...header, end: header.end + bytes.length });
     from.drop(bytes.length);
     tellFlushed();
@@ -155,7 +139,7 @@ export function openRing(path: string, { keep, keepHistory, onFault }: RingOptio
   function fail(error: Error): void {
     const first = fault === null;
     fault = error;
-    // The end of what waits is in the tail as well.
+    // The end of what was waiting is in the tail as well.
     waiting = createWaitingBytes();
     if (!closed) retry = setTimeout(() => work(tryAgain), tryAgainMs).unref();
     if (first) onFault(error);
@@ -164,39 +148,25 @@ export function openRing(path: string, { keep, keepHistory, onFault }: RingOptio
 
   function tellFlushed(): void {
     if (whenFlushed.length === 0) return;
-    const over = ({ end }: { end: number }) => fault !== null || end <= header.end;
-    const done = whenFlushed.filter(over);
-    whenFlushed = whenFlushed.filter((one) => !over(one));
-    for (const one of done) one.done();
+    const isOver = (end: number) => fault !== null || end <= header.end;
+    const waiters = whenFlushed;
+    whenFlushed = waiters.filter(({ end }) => !isOver(end));
+    for (const { end, done } of waiters) if (isOver(end)) done();
   }
 }
 
-/** Of a ring that cannot be written it may still be possible to read where it ends. */
-function endOf(path: string): number {
-  try {
-    return readRing(path, { from: null, limit: 0 })?.end ?? 0;
-  } catch {
-    return 0;
-  }
-}
+/** A ring that cannot be written may still say where it ends. */
+const endOf = (path: string): number => attempt(() => readRing(path, { from: null, limit: 0 }))?.end ?? 0;
 
-/** The end of what was written, in memory: there also when the disk is full. */
-interface LastBytes {
-  push(chunk: Buffer): void;
-  /** Offset of the first byte still here. */
-  start(): number;
-  end(): number;
-  /** A copy of everything from `from` on that is still here. */
-  from(from: number): Buffer;
-}
-
-function createLastBytes(size: number, beginsAt: number): LastBytes {
+/** The end of what was written, in memory: available also when the disk is full. */
+function createLastBytes(size: number, beginsAt: number) {
   let ring: Buffer | null = null;
   let end = beginsAt;
+  /** Offset of the first byte still here. */
   const start = () => Math.max(beginsAt, end - size);
 
   return {
-    push(chunk) {
+    push(chunk: Buffer): void {
       ring ??= Buffer.allocUnsafeSlow(size);
       const kept = chunk.length > size ? chunk.subarray(chunk.length - size) : chunk;
       end += chunk.length;
@@ -206,7 +176,8 @@ function createLastBytes(size: number, beginsAt: number): LastBytes {
     },
     start,
     end: () => end,
-    from(asked) {
+    /** A copy of everything from `asked` on that is still here. */
+    from(asked: number): Buffer {
       const begin = Math.min(end, Math.max(asked, start()));
       if (ring === null || begin === end) return Buffer.alloc(0);
       const [place, stop] = [begin % size, end % size];
@@ -214,4 +185,62 @@ function createLastBytes(size: number, beginsAt: number): LastBytes {
       return Buffer.concat([ring.subarray(place), ring.subarray(0, stop)]);
     },
   };
+}
+
+/** Small chunks share blocks of this size: a program that writes letter by letter would cost an object for each. */
+const blockBytes = 64 * 1024;
+const smallBytes = 16 * 1024;
+
+/** Bytes on their way to the disk, in order. Large chunks are kept as they are, without being copied. */
+function createWaitingBytes() {
+  let chunks: Buffer[] = [];
+  let length = 0;
+  /** The block that small chunks go to, and how much of it is taken. Its taken part is the last of `chunks`. */
+  let block: { readonly bytes: Buffer; taken: number } | null = null;
+  /** This many bytes of the first chunk were dropped. */
+  let gone = 0;
+
+  return {
+    length: () => length,
+    push(chunk: Buffer): void {
+      length += chunk.length;
+      if (chunk.length >= smallBytes) {
+        chunks.push(chunk);
+        block = null;
+      } else if (chunk.length > 0) addSmall(chunk);
+    },
+    /** The first bytes, at most `most` of them. They stay until they are dropped. */
+    peek(most: number): Buffer {
+      const picked: Buffer[] = [];
+      let count = -gone;
+      for (const chunk of chunks) {
+        if (count >= most) break;
+        picked.push(chunk);
+        count += chunk.length;
+      }
+      const whole = picked.length === 1 ? (picked[0] as Buffer) : Buffer.concat(picked);
+      return whole.subarray(gone, gone + most);
+    },
+    drop(count: number): void {
+      length -= count;
+      gone += count;
+      let passed = 0;
+      while (passed < chunks.length && gone >= (chunks[passed] as Buffer).length) {
+        gone -= (chunks[passed] as Buffer).length;
+        passed += 1;
+      }
+      chunks = chunks.slice(passed);
+      if (chunks.length === 0) block = null;
+    },
+  };
+
+  function addSmall(chunk: Buffer): void {
+    if (block === null || block.taken + chunk.length > blockBytes) {
+      block = { bytes: Buffer.allocUnsafeSlow(blockBytes), taken: 0 };
+      chunks.push(block.bytes.subarray(0, 0));
+    }
+    chunk.copy(block.bytes, block.taken);
+    block.taken += chunk.length;
+    chunks[chunks.length - 1] = block.bytes.subarray(0, block.taken);
+  }
 }

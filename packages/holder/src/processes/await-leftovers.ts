@@ -1,33 +1,27 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { RunningProcess } from "@rouse/contract";
 import type { ProcessInfo } from "./read-processes.ts";
-import { apartFromOthers } from "./spare-others.ts";
-import { orphanedServers, withoutShared } from "./spare-shared.ts";
+import { apartFromOthers, orphanedServers, withoutShared } from "./spare-others.ts";
 import type { TreeWatch } from "./watch-tree.ts";
 
-/** Children of an agent that ends take a moment to notice. */
+/** The children of an agent that ended take a moment to notice and end. */
 const settleMs = 500;
 const lookMs = 50;
 const stayLookMs = 1000;
 const mostListed = 100;
 
-export interface Leftovers {
-  /** Processes of the agent that are still there although its own is over; none before that is known. */
-  now(): readonly RunningProcess[];
-  /** Resolves once nobody is left, or somebody is and there is no reason to stay with them. */
-  settle(stays: boolean): Promise<void>;
-}
-
-/** `tell`: who is left has changed. */
-export function awaitLeftovers(tree: TreeWatch, tell: () => void): Leftovers {
+/** Watches the leftovers of an agent. `tell` is called when they change. */
+export function awaitLeftovers(tree: TreeWatch, tell: () => void) {
   let left: readonly RunningProcess[] = [];
 
   const look = async (): Promise<readonly RunningProcess[]> =>
     (await findLeftovers(tree)).slice(0, mostListed).map(({ pid, name }) => ({ pid, name: name.slice(0, 100) }));
 
   return {
+    /** Processes that outlived the agent; none before `settle` has looked. */
     now: () => left,
-    async settle(stays) {
+    /** Resolves once the leftovers are known; with `stays`, once none is left. */
+    async settle(stays: boolean): Promise<void> {
       const until = performance.now() + settleMs;
       let found = await look();
       while (found.length > 0 && performance.now() < until) {
@@ -47,7 +41,7 @@ export function awaitLeftovers(tree: TreeWatch, tell: () => void): Leftovers {
   };
 }
 
-/** Whom an agent left whose own process is over. Somebody in the middle of `exec` shows no environment: who is not found is looked for twice. */
+/** Looks twice before it says that no process was left: one in the middle of `exec` shows no environment. */
 export async function findLeftovers(tree: TreeWatch): Promise<ProcessInfo[]> {
   const found = lookOnce(tree);
   if (found.length > 0) return found;

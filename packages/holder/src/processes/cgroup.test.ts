@@ -2,8 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type AgentGroup, openGroup } from "./cgroup.ts";
-import { locateOwnGroup, whereGroupsGo } from "./place-cgroup.ts";
+import { type AgentGroup, locateOwnGroup, openGroup, tierOfHost, whereGroupsGo } from "./cgroup.ts";
 import { readProcess } from "./read-processes.ts";
 import {
   cgroupsHere,
@@ -17,7 +16,6 @@ import {
   until,
   warnOfWhatIsLeftOut,
 } from "./real-processes.test-support.ts";
-import { tierOfHost } from "./tier-of-host.ts";
 
 describe.skipIf(!cgroupsHere)("a control group", patient, () => {
   const nursery = nurseryOfEach();

@@ -1,35 +1,34 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { nameGroup, type Place, whereGroupsGo } from "./place-cgroup.ts";
+import type { TreeTier } from "@rouse/contract";
 
 /**
- * A control group (cgroup v2) that holds one agent: its processes cannot leave it by forking, by sessions or by cleaning their environment,
- * and the kernel ends all of them at once. Two halves, so that whoever holds the agent does not end with it.
+ * A control group (cgroup v2) that holds one agent: its processes cannot leave it by forking, by sessions or by
+ * clearing their environment, and the kernel ends all of them at once. It has two halves, so that the holder does not
+ * end with its agent.
  */
-export interface AgentGroup {
-  /** The half of the agent. */
-  readonly folder: string;
-  /** Calls `spawn`, which has to fork before it returns, while we are in the agent's half; afterwards we are in the other, also when it throws. */
-  spawnInside<T>(spawn: () => T): T;
-  /** Groups the agent made below included. */
-  members(): number[];
-  /** Ends everybody in it. False when it could not be asked for, or when we are in it ourselves. */
-  kill(): boolean;
-  freeze(): void;
-  thaw(): void;
-  /** Takes the group away if nobody is in it. If we are in the holder's half, we leave it for the folder above. */
-  remove(): void;
-}
+export type AgentGroup = ReturnType<typeof groupAt>;
 
 /**
- * Makes a group and moves us into the holder's half: where that works, starting an agent in the other will too. Takes away what holders left
- * that were killed. `null`: not on this host.
+ * Makes a group and moves this process into the holder's half: where that works, starting an agent in the other half
+ * will too. Removes groups that killed holders left. `null`: this host has no control groups for us.
  */
 export function makeGroup(name: string): AgentGroup | null {
   const place = whereGroupsGo();
   if (place === null) return null;
   sweep(place.folder);
-  // Somebody else may sweep at the moment between making it and going in.
+  // Another holder may sweep between the moment the group is made and the moment we move into it.
   return makeGroupIn(place, name) ?? makeGroupIn(place, name);
 }
 
@@ -45,7 +44,7 @@ function makeGroupIn({ folder }: Place, name: string): AgentGroup | null {
   return made ? group : null;
 }
 
-/** The holder's half goes first: as long as its holder lives, that fails, and the rest stays. */
+/** Removes the holder's half first: while the holder lives, that fails, and the rest stays. */
 function sweep(folder: string): void {
   for (const whole of groupsUnder(folder, 1).slice(1)) {
     const group = groupAt(join(whole, "agent"));
@@ -54,15 +53,15 @@ function sweep(folder: string): void {
   }
 }
 
-/** For somebody who finds it later. `null` when it is gone, or is not a group that `makeGroup` made. */
+/** The group at a path that was stored earlier. `null` when it is gone, or is not a group that `makeGroup` made. */
 export function openGroup(folder: string): AgentGroup | null {
   const ours = basename(folder) === "agent" && basename(dirname(dirname(folder))) === "rouse-agents";
   return ours && existsSync(join(folder, "cgroup.procs")) ? groupAt(folder) : null;
 }
 
 /**
- * Whoever may write to the group above those of all agents can move itself out of its own: root, and whom the groups belong to. Who is gone meanwhile
- * is not judged.
+ * A process that may write to the group above those of all agents can move itself out of its own: root, and the owner
+ * of the groups. A process that is gone counts as one that may not.
  */
 export function mayLeaveGroup(folder: string, pid: number): boolean {
   const owner = ownerOf(join(dirname(dirname(folder)), "cgroup.procs"));
@@ -78,16 +77,22 @@ function ownerOf(path: string): number | null {
   }
 }
 
-function groupAt(folder: string): AgentGroup {
+function groupAt(folder: string) {
   const holder = join(dirname(folder), "holder");
   const members = (): number[] => [...new Set(groupsUnder(folder).flatMap(readMembers))];
   const setFrozen = (frozen: boolean): void => void tell(join(folder, "cgroup.freeze"), frozen ? "1" : "0");
   return {
+    /** The agent's half. */
     folder,
+    /** The pids in it, including groups that the agent made below. */
     members,
     freeze: () => setFrozen(true),
     thaw: () => setFrozen(false),
-    spawnInside(spawn) {
+    /**
+     * Calls `spawn`, which has to fork before it returns, while this process is in the agent's half. Afterwards it is
+     * in the other, also when `spawn` throws.
+     */
+    spawnInside<T>(spawn: () => T): T {
       moveTo(folder);
       try {
         return spawn();
@@ -95,16 +100,20 @@ function groupAt(folder: string): AgentGroup {
         goBack(holder);
       }
     },
-    kill() {
+    /** Kills all processes in it. False when the kernel refused, or when this process is in it. */
+    kill(): boolean {
       if (members().includes(process.pid)) return false;
       if (existsSync(join(folder, "cgroup.kill"))) return tell(join(folder, "cgroup.kill"), "1");
-      // Before Linux 5.14. The frozen cannot fork, and SIGKILL reaches them all the same.
+      // Before Linux 5.14. Frozen processes cannot fork, and SIGKILL reaches them all the same.
       setFrozen(true);
-      for (const pid of members()) killIfThere(pid);
+      for (const pid of members()) attempt(() => process.kill(pid, "SIGKILL"));
       setFrozen(false);
       return true;
     },
-    remove() {
+    /**
+     * Removes the group if the agent's half is empty. From the holder's half this process leaves for the folder above.
+     */
+    remove(): void {
       if (members().length > 0) return;
       if (readMembers(holder).includes(process.pid)) attempt(() => moveTo(dirname(dirname(folder))));
       for (const each of [...groupsUnder(folder).reverse(), holder, dirname(folder)]) attempt(() => rmdirSync(each));
@@ -112,10 +121,10 @@ function groupAt(folder: string): AgentGroup {
   };
 }
 
-/** As many as may sweep at the same moment, and more. */
+/** More holders than sweep at the same moment. */
 const mostSweepers = 100;
 
-/** While we are in the agent's half ours is empty, and whoever sweeps at that moment may take it away: then it is made anew, until we are in it. */
+/** The holder's half is empty meanwhile, and another holder may sweep it away: then it is made anew. */
 function goBack(holder: string): void {
   for (let n = 0; n < mostSweepers; n++) {
     if (attempt(() => moveTo(holder))) return;
@@ -147,14 +156,10 @@ function readMembers(folder: string): number[] {
   }
 }
 
-/** All threads of ours move at once. */
-export const moveTo = (folder: string): void => writeFileSync(join(folder, "cgroup.procs"), String(process.pid));
+/** All threads of this process move at once. */
+const moveTo = (folder: string): void => writeFileSync(join(folder, "cgroup.procs"), String(process.pid));
 
 const tell = (file: string, word: string): boolean => attempt(() => writeFileSync(file, word));
-
-function killIfThere(pid: number): void {
-  attempt(() => process.kill(pid, "SIGKILL"));
-}
 
 function attempt(act: () => unknown): boolean {
   try {
@@ -166,8 +171,107 @@ function attempt(act: () => unknown): boolean {
   }
 }
 
-/** What the kernel answers when something is gone, taken, in use, or not for us. Anything else is a bug of ours. */
+/** What the kernel answers when something is gone, taken, in use, or forbidden. Any other error is a bug of ours. */
 function isRefusal(error: unknown): boolean {
   const refusals = "ENOENT ENODEV ESRCH EACCES EPERM EROFS EBUSY ENOTEMPTY ENOTDIR EOPNOTSUPP EINVAL EAGAIN ENOSPC";
   return refusals.split(" ").includes((error as NodeJS.ErrnoException).code ?? "");
+}
+
+/** Where groups for agents can be made. */
+interface Place {
+  /** `…/rouse-agents`; not there before the first agent. */
+  readonly folder: string;
+  /** Our own group. */
+  readonly own: string;
+}
+
+const below = "rouse-agents";
+
+/**
+ * Groups go beside our own group, so that a service manager that ends our group does not end the agent. They go into
+ * the root if we are in it, and into our own group where we may write nowhere else.
+ */
+export function whereGroupsGo(): Place | null {
+  const own = findOwnGroup();
+  if (own === null) return null;
+  const base = basesFor(own).find(isOpenToUs);
+  return base === undefined ? null : { folder: join(base, below), own: join(own.mount, own.path) };
+}
+
+function basesFor({ mount, path }: OwnGroup): string[] {
+  const nested = `${path}/`.indexOf(`/${below}/`);
+  // Started by an agent, or by a process that once held one: beside that group, not deeper and deeper.
+  const from = nested < 0 ? path : join(path.slice(0, nested) || "/", "self");
+  return from === "/" ? [mount] : [join(mount, dirname(from)), ...(nested < 0 ? [join(mount, path)] : [])];
+}
+
+/** Moving a process needs the right to write here, not only in the new group. */
+const isOpenToUs = (folder: string): boolean => mayWrite(folder) && mayWrite(join(folder, "cgroup.procs"));
+
+function mayWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface OwnGroup {
+  readonly mount: string;
+  readonly path: string;
+}
+
+function findOwnGroup(): OwnGroup | null {
+  try {
+    return locateOwnGroup(readFileSync("/proc/self/mountinfo", "utf8"), readFileSync("/proc/self/cgroup", "utf8"));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Lines of mountinfo: `36 35 0:30 ROOT MOUNTPOINT options … - cgroup2 …`. A container may see only part of the
+ * hierarchy: paths then begin with the root of the mount, and a path with `..` lies outside of what is mounted.
+ */
+export function locateOwnGroup(mountinfo: string, cgroup: string): OwnGroup | null {
+  const path = /^0::(\/.*)$/m.exec(cgroup)?.[1];
+  if (path === undefined || path.split("/").includes("..")) return null;
+  for (const line of mountinfo.split("\n")) {
+    const [before = "", after = ""] = line.split(" - ");
+    if (!after.startsWith("cgroup2 ")) continue;
+    const [root = "/", mount = "/"] = before.split(" ").slice(3, 5).map(unescapeSpaces);
+    if (root === "/") return { mount, path };
+    if (path === root || path.startsWith(`${root}/`)) return { mount, path: path.slice(root.length) || "/" };
+  }
+  return null;
+}
+
+export const unescapeSpaces = (text: string): string =>
+  text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+
+const nameGroup = (name: string): string =>
+  `${name.replace(/[^A-Za-z0-9_-]/g, "-").slice(0, 60)}-${randomBytes(6).toString("hex")}`;
+
+export interface HostTier {
+  readonly tier: TreeTier;
+  readonly why: string;
+  /** Where the groups of agents are made. */
+  readonly place: string | null;
+}
+
+/** Found out by trying: makes a group, moves in and back, and removes it again. */
+export function tierOfHost(): HostTier {
+  const marked = (why: string): HostTier => ({ tier: "marked", why, place: null });
+  if (findOwnGroup() === null) return marked("control groups (cgroup v2) are not mounted");
+  const place = whereGroupsGo();
+  if (place === null) return marked("this user may not make control groups here");
+  if (!mayWrite(join(place.own, "cgroup.procs")))
+    return marked("this process could not come back to its own control group");
+  const group = makeGroup("trial");
+  if (group === null) return marked(`no process can be moved into a group in ${place.folder}`);
+  moveTo(place.own);
+  group.remove();
+  attempt(() => rmdirSync(place.folder)); // stays where agents are in it
+  return { tier: "cgroup", why: `groups can be made in ${place.folder}`, place: place.folder };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { findTree, ourLine, whomToSpare } from "./find-tree.ts";
+import { ourLine, whomToSpare } from "./find-tree.ts";
 import type { ProcessInfo, TreeRoot } from "./read-processes.ts";
-import { onLinux } from "./real-processes.test-support.ts";
+import { findTree, onLinux } from "./real-processes.test-support.ts";
 
 const agent = 4_200_000;
 const root: TreeRoot = {

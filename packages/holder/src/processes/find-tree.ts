@@ -1,11 +1,11 @@
 import { openGroup } from "./cgroup.ts";
 import { createOwnerTest } from "./other-agents.ts";
-import { hasMark, isAlive, type ProcessInfo, readAllProcesses, type TreeRoot } from "./read-processes.ts";
+import { hasMark, isAlive, type ProcessInfo, type TreeRoot } from "./read-processes.ts";
 
-/** A tree, and who would be of it if they were not another agent's. */
 export interface Kin {
-  /** Everybody of the tree who is alive, oldest first. */
+  /** The living processes of the tree, oldest first. */
   readonly members: ProcessInfo[];
+  /** Processes that would be members if they did not belong to another agent. */
   readonly others: readonly OthersProcess[];
 }
 
@@ -14,10 +14,7 @@ export interface OthersProcess extends ProcessInfo {
   readonly agent: string;
 }
 
-export const findTree = (root: TreeRoot, all: readonly ProcessInfo[] = readAllProcesses()): ProcessInfo[] =>
-  findKin(root, all).members;
-
-/** Whoever turns out to be another agent's is taken out, and nobody is reached through them. */
+/** A process that turns out to be another agent's is taken out, and no process is found through it. */
 export function findKin(root: TreeRoot, all: readonly ProcessInfo[]): Kin {
   const byPid = new Map(all.map((info) => [info.pid, info]));
   const ownerOf = createOwnerTest(root, (pid) => byPid.get(pid) ?? null);
@@ -55,7 +52,7 @@ function collect(root: TreeRoot, all: readonly ProcessInfo[], spared: ReadonlySe
   takeRelatives();
   return [...members.values()].sort((a, b) => a.startTicks - b.startTicks || a.pid - b.pid);
 
-  /** Until nobody new is found: numbers wrap around, so a child may stand before its parent. */
+  /** Repeated until no new process is found: pids wrap around, so a child may come before its parent. */
   function takeRelatives(): void {
     for (let before = -1; before !== members.size; ) {
       before = members.size;
@@ -67,8 +64,8 @@ function collect(root: TreeRoot, all: readonly ProcessInfo[], spared: ReadonlySe
 }
 
 /**
- * Sessions and process groups made by the tree. One numbered like a member was made by it, and the number is not given away while anybody is
- * in there; one the agent shares with its starter has another number and is left alone.
+ * Sessions and process groups made by the tree. One numbered like a member was made by that member, and the number is
+ * not reused while a process is in it. One that the agent shares with its starter has another number and is left alone.
  */
 function familiesOf(root: TreeRoot, all: readonly ProcessInfo[]) {
   const seen = new Map([root.agent, ...root.known].map((id) => [id.pid, id.startTicks]));
@@ -81,7 +78,7 @@ function familiesOf(root: TreeRoot, all: readonly ProcessInfo[]) {
     if (session === pid || session === root.agent.pid) sessions.add(session);
     if (pgid === root.agent.pid ? root.useGroup : pgid === pid) groups.add(pgid);
   };
-  // Also as a zombie it still says what it led.
+  // A zombie still shows which session and group it led.
   const agent = all.find(({ pid, startTicks }) => pid === root.agent.pid && startTicks === root.agent.startTicks);
   if (agent !== undefined) learnFrom(agent);
   return {
@@ -90,7 +87,7 @@ function familiesOf(root: TreeRoot, all: readonly ProcessInfo[]) {
   };
 }
 
-/** Ourselves, those we come from, our process group, the first process, and whoever was there before the agent. */
+/** This process, its ancestors, its process group, the first process, and all processes older than the agent. */
 export function whomToSpare(root: TreeRoot, all: readonly ProcessInfo[]): Set<number> {
   const spared = new Set(ourLine(all));
   for (const { pid, pgid, startTicks } of all) {
@@ -103,7 +100,7 @@ export function whomToSpare(root: TreeRoot, all: readonly ProcessInfo[]): Set<nu
 export function ourLine(all: readonly ProcessInfo[]): number[] {
   const parents = new Map(all.map(({ pid, ppid }) => [pid, ppid]));
   const line = new Set<number>();
-  // Numbers given out anew while we read could make it a circle.
+  // Pids reused while we read could make it a circle.
   for (let pid = process.pid; pid > 0 && !line.has(pid); pid = parents.get(pid) ?? 0) line.add(pid);
   return [...line];
 }

@@ -1,7 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createHunt } from "./hunt-tree.ts";
 import { readProcess } from "./read-processes.ts";
 import {
   cgroupsHere,
@@ -16,7 +15,7 @@ import {
   startBystander,
   until,
 } from "./real-processes.test-support.ts";
-import { stopTree } from "./stop-tree.ts";
+import { createHunt, stopTree } from "./stop-tree.ts";
 import { createTreeWatch } from "./watch-tree.ts";
 
 describe.skipIf(!onLinux)("a signal", patient, () => {

@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createHunt } from "./hunt-tree.ts";
 import { isStopped, readProcess, type TreeRoot } from "./read-processes.ts";
 import {
   isThere,
@@ -12,12 +11,13 @@ import {
   warnOfWhatIsLeftOut,
 } from "./real-processes.test-support.ts";
 import { sharedCodexOfEach } from "./shared-codex.test-support.ts";
-import { stopTree } from "./stop-tree.ts";
+import { createHunt, stopTree } from "./stop-tree.ts";
 import { createTreeWatch, type TreeWatch } from "./watch-tree.ts";
 
 warnOfWhatIsLeftOut("a server of Codex whose agent is over");
 
-// A Codex of another test that is just being started has no home yet: it may be a user of this server, which is then rightly spared.
+// A Codex of another test that is just being started has no home yet: it may be a user of this server, which is then
+// rightly spared.
 const besideOthers = { ...patient, retry: 3 };
 
 describe.skipIf(!onLinux)("stopping the last agent that uses a server of Codex", besideOthers, () => {

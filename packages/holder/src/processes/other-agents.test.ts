@@ -2,11 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findTree } from "./find-tree.ts";
-import { createHunt } from "./hunt-tree.ts";
 import { readProcess } from "./read-processes.ts";
 import {
   cgroupsHere,
+  findTree,
   groupHere,
   isThere,
   nurseryOfEach,
@@ -15,7 +14,7 @@ import {
   startAgent,
   until,
 } from "./real-processes.test-support.ts";
-import { stopTree } from "./stop-tree.ts";
+import { createHunt, stopTree } from "./stop-tree.ts";
 import { createTreeWatch } from "./watch-tree.ts";
 
 describe.skipIf(!onLinux)("a process in an agent's tree", patient, () => {

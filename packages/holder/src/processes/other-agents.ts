@@ -1,20 +1,23 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { uptime } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { attempt } from "../attempt.ts";
 import { holderFiles, holdersFolder } from "../protocol/holder-files.ts";
 import type { ProcessId } from "../protocol/spec.ts";
-import { locateOwnGroup } from "./place-cgroup.ts";
+import { locateOwnGroup } from "./cgroup.ts";
 import {
   areSame,
   executableOf,
   isSame,
+  keyOf,
   markVariable,
   type ProcessInfo,
+  parseEnvironment,
   readProcess,
   type TreeRoot,
 } from "./read-processes.ts";
 
-/** What is asked of another agent's `holder.json`; read by hand, because a holder does without schemas. */
+/** The fields we need of another agent's `holder.json`; read by hand, because a holder does without schemas. */
 interface Claim {
   readonly agentId: string;
   readonly holder: ProcessId;
@@ -23,10 +26,11 @@ interface Claim {
 }
 
 /**
- * Whose process somebody is who looks like one of ours: the name of another living agent of Rouse, or `null`. An agent that starts another is its
- * parent for a moment, hands its mark to `rouse run`, and shares a server of terminals with whoever else works there; none of that makes them one.
- * What counts is nearest to the process itself: that it holds an agent, the control group it is in, who started it, the mark it carries; and without any
- * of these what its parent or the leader of its session is.
+ * Tests which other living agent of Rouse a process belongs to that looks like part of this tree; `null`: none. An
+ * agent that starts another is its parent for a moment, passes its mark on to `rouse run`, and shares a terminal server
+ * with others; none of that makes the other part of its tree. What counts is what is nearest to the process itself:
+ * that it holds an agent, the control group it is in, which process started it, the mark it carries. Without any of
+ * these the owner of its parent or of its session's leader counts.
  */
 export function createOwnerTest(root: TreeRoot, read: (pid: number) => ProcessInfo | null = readProcess) {
   const known = new Map<number, string | null>();
@@ -60,14 +64,14 @@ export function createOwnerTest(root: TreeRoot, read: (pid: number) => ProcessIn
   return ownerOf;
 }
 
-/** Which agent a process holds, other than ourselves: by its arguments from its first moment on, and by the claim of the name. */
+/** The agent that another process holds: told by its arguments from the first moment on, or by a claimed name. */
 function heldBy(info: ProcessInfo): string | null {
   if (info.pid === process.pid || !runsNode(info.pid)) return null;
   const words = textOf(`/proc/${info.pid}/cmdline`).split("\0").slice(0, -1);
   return spawnedFor(info, words) ?? (words.includes("run") ? runsInForeground(info) : null);
 }
 
-/** A holder in the background: `node … holder.js FOLDER`. Until it has claimed the name, whoever started it has. */
+/** A holder in the background: `node … holder.js FOLDER`. At first its parent has the claim of the name. */
 function spawnedFor(info: ProcessInfo, words: readonly string[]): string | null {
   const folder = words.at(-1) ?? "";
   if (basename(words.at(-2) ?? "") !== "holder.js" || basename(dirname(folder)) !== "holders") return null;
@@ -78,16 +82,16 @@ function spawnedFor(info: ProcessInfo, words: readonly string[]): string | null 
   return isTheirs || !isSame(claim.holder) ? basename(folder) : null;
 }
 
-/** `rouse run` has the name soon after it began; whoever is older and had none was looked at for good. */
+/** `rouse run` claims its name soon after it started. An older process without a name is not looked at again. */
 const claimsWithinMs = 60_000;
 const lookedAt = new Set<string>();
 
-/** In its home, because nothing else of it says so. */
+/** Searches the claims in the process's home: nothing else shows that it holds an agent. */
 function runsInForeground(info: ProcessInfo): string | null {
-  const name = `${info.pid}:${info.startTicks}`;
+  const name = keyOf(info);
   if (lookedAt.has(name)) return null;
   for (const home of homesIn(environmentOf(info.pid))) {
-    const found = namesIn(home)
+    const found = (attempt(() => readdirSync(holdersFolder(home))) ?? [])
       .map((agentId) => readClaim(holderFiles(home, agentId).holder))
       .find((claim) => claim !== null && areSame(claim.holder, info));
     if (found != null) return found.agentId;
@@ -97,7 +101,7 @@ function runsInForeground(info: ProcessInfo): string | null {
   return null;
 }
 
-/** A group of Rouse's that is not this tree's, while its holder is in the other half of it. */
+/** The owner of a process's control group, if that is another agent's and its holder lives in the other half. */
 function groupOwner({ pid }: ProcessInfo, { cgroup }: TreeRoot): string | null {
   const own = textOf(`/proc/${pid}/cgroup`);
   const name = /^0::.*?\/rouse-agents\/([^/\n]+)\/(?:agent|holder)(?:\/|$)/m.exec(own)?.[1];
@@ -106,11 +110,11 @@ function groupOwner({ pid }: ProcessInfo, { cgroup }: TreeRoot): string | null {
   if (place === null) return null;
   const upTo = place.path.slice(0, place.path.indexOf(`/${name}/`) + name.length + 1);
   const holders = textOf(join(place.mount, upTo, "holder", "cgroup.procs"));
-  // The name of a group is that of its agent, as far as the file system takes it, and a random end.
+  // The name of a group is that of its agent, without characters that the file system refuses, and a random end.
   return holders.trim() === "" ? null : name.replace(/-[0-9a-f]{12}$/, "");
 }
 
-/** Anybody can carry any mark: it counts if a living agent's file says that it is its own. */
+/** Any process can carry any mark. A mark counts if the file of a living agent says that it is its own. */
 function markOwner(mark: string, environment: ReadonlyMap<string, string>): string | null {
   const agentId = environment.get("ROUSE_AGENT_ID") ?? "";
   if (!/^[\w.:-]+$/.test(agentId)) return null;
@@ -129,37 +133,17 @@ function homesIn(environment: ReadonlyMap<string, string>): string[] {
   return home === "" ? [] : [join(home, ".rouse")];
 }
 
-function namesIn(home: string): string[] {
-  try {
-    return readdirSync(holdersFolder(home));
-  } catch {
-    return []; // not there, or not for us
-  }
-}
-
+/** `null`: there is none, or it is not whole. */
 function readClaim(file: string): Claim | null {
-  try {
-    const { agentId, holder, agent, mark } = JSON.parse(textOf(file)) as Partial<Claim>;
-    if (typeof agentId !== "string" || typeof holder?.pid !== "number") return null;
-    return { agentId, holder, agent: agent ?? null, mark: mark ?? "" };
-  } catch {
-    return null; // none, or not whole
-  }
+  const { agentId, holder, agent, mark }: Partial<Claim> = attempt(() => JSON.parse(textOf(file))) ?? {};
+  if (typeof agentId !== "string" || typeof holder?.pid !== "number") return null;
+  return { agentId, holder, agent: agent ?? null, mark: mark ?? "" };
 }
 
-/** Empty when it is gone, hidden from us or cannot be read: then it shows nobody's. */
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return "";
-  }
-}
+/** Empty when the file is gone, hidden from us or cannot be read: then it shows no owner. */
+const textOf = (file: string): string => attempt(() => readFileSync(file, "utf8")) ?? "";
 
-function environmentOf(pid: number): ReadonlyMap<string, string> {
-  const pairs = textOf(`/proc/${pid}/environ`).split("\0");
-  return new Map(pairs.map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)]));
-}
+const environmentOf = (pid: number) => parseEnvironment(textOf(`/proc/${pid}/environ`));
 
 function runsNode(pid: number): boolean {
   const file = executableOf(pid);

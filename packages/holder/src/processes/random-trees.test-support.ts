@@ -28,7 +28,8 @@ function seeded(seed: number): () => number {
 }
 
 /**
- * `anything` also makes what only a control group can hold: whoever was orphaned in a new session with a clean environment before being seen.
+ * `anything` also makes what only a control group can hold: whoever was orphaned in a new session with a clean
+ * environment before being seen.
  */
 export function growRandomTree(nursery: Nursery, seed: number, anything: boolean): { script: string; size: number } {
   const next = seeded(seed);

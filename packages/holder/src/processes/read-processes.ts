@@ -1,41 +1,44 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { endianness } from "node:os";
 import { basename } from "node:path";
+import { attempt } from "../attempt.ts";
 import type { ProcessId } from "../protocol/spec.ts";
 
-/** What a tree of processes is found by. */
+/** What an agent's processes are found by. */
 export interface TreeRoot {
   readonly agent: ProcessId;
   /** Value of `ROUSE_MARK` in the agent's environment. */
   readonly mark: string;
   readonly cgroup: string | null;
-  /** Process group nobody of which is ever touched: that of whoever asks, unless the agent was put into it on purpose. */
+  /** A process group that is never signalled: that of the caller, unless the agent was put into it on purpose. */
   readonly ownGroup: number;
-  /** False when the agent shares its process group with somebody else's pipeline. */
+  /** False when the agent shares its process group with the rest of a pipeline. */
   readonly useGroup: boolean;
   /** Members seen earlier. */
   readonly known: readonly ProcessId[];
-  /** Sessions seen led by members: whoever is in one came from the tree, also when the leader is gone. */
+  /**
+   * Sessions that members were seen to lead: a process in one of them came from the tree, also when the leader is gone.
+   */
   readonly sessions?: readonly number[];
-  /** Homes of Codex that members were seen to run with. */
+  /** Codex homes that members were seen to run with. */
   readonly codexHomes?: readonly string[];
 }
 
-/** What /proc/PID/stat says of one process. */
+/** What /proc/PID/stat says about one process. */
 export interface ProcessInfo extends ProcessId {
   readonly ppid: number;
   readonly pgid: number;
   readonly session: number;
   /** Its controlling terminal, as the number of a device; 0 when it has none. */
   readonly tty: number;
-  /** The group of processes in the foreground of that terminal: what is typed goes to them. */
+  /** The process group in the foreground of that terminal: what is typed goes to it. */
   readonly foreground: number;
   /** At most 15 bytes, chosen by the process itself. */
   readonly name: string;
   readonly state: string;
   readonly threads: number;
   readonly cpuTicks: number;
-  /** Of children that ended and were waited for, and theirs. */
+  /** Of children that ended and were waited for, and of theirs. */
   readonly childCpuTicks: number;
   readonly rssPages: number;
 }
@@ -57,13 +60,13 @@ export function readAllProcesses(): ProcessInfo[] {
   return found;
 }
 
-/** `pid (name) state ppid …`: the name may hold spaces and parentheses, nothing after it does. */
+/** `pid (name) state ppid …`: the name may contain spaces and parentheses, nothing after it does. */
 export function parseStat(stat: string): ProcessInfo | null {
   const opening = stat.indexOf("(");
   const closing = stat.lastIndexOf(")");
   if (opening < 0 || closing < opening) return null;
   const fields = stat.slice(closing + 2).split(" ");
-  // Numbered as in proc(5), where the state is the third.
+  // Numbered as in proc(5), where the state is the third field.
   const field = (number: number): number => Number(fields[number - 3]);
   return {
     pid: Number(stat.slice(0, opening)),
@@ -82,7 +85,7 @@ export function parseStat(stat: string): ProcessInfo | null {
   };
 }
 
-/** A zombie is gone; but a main thread that ended while others go on looks like one and is not. */
+/** A zombie is gone. A main thread that ended while other threads go on looks like a zombie and is not one. */
 export const isAlive = ({ state, threads }: ProcessInfo): boolean =>
   !(state === "X" || state === "x") && (state !== "Z" || threads > 1);
 
@@ -99,36 +102,43 @@ export function isSame({ pid, startTicks }: ProcessId): boolean {
 
 export const areSame = (a: ProcessId, b: ProcessId): boolean => a.pid === b.pid && a.startTicks === b.startTicks;
 
-/** Its name is by its file, also when an update has taken that away: anybody may be started under any name. `null`: gone, or somebody else's. */
-export function executableOf(pid: number): string | null {
-  try {
-    return basename(readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, ""));
-  } catch {
-    return null;
-  }
-}
+/**
+ * The name of the file that a process runs, also when an update has deleted the file. A process can choose its own
+ * name, but not this. `null`: the process is gone, or another user's.
+ */
+export const executableOf = (pid: number): string | null =>
+  attempt(() => basename(readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, "")));
 
 export const markVariable = "ROUSE_MARK";
 
-/** The environment a process was started with. Nobody can read that of another user's process: no mark then. */
+/** The environment a process was started with; empty when it is gone, or another user's. */
+export const environmentOf = (pid: number): Map<string, string> =>
+  parseEnvironment(readIfThere(`/proc/${pid}/environ`) ?? "");
+
+/** The text of `/proc/PID/environ`. */
+export const parseEnvironment = (text: string): Map<string, string> =>
+  new Map(text.split("\0").map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)]));
+
+/** Whether a process was started with this mark. That of another user's process cannot be read and counts as none. */
 export function hasMark(pid: number, mark: string): boolean {
   const environment = readIfThere(`/proc/${pid}/environ`);
   return environment?.split("\0").includes(`${markVariable}=${mark}`) ?? false;
 }
 
-/** `null`: it has none, or is another user's. */
-export function markOf(pid: number): string | null {
-  const pairs = readIfThere(`/proc/${pid}/environ`)?.split("\0") ?? [];
-  return pairs.find((pair) => pair.startsWith(`${markVariable}=`))?.slice(markVariable.length + 1) ?? null;
-}
+/** The command line of a process; empty when it is gone. */
+export const argumentsOf = (pid: number): string[] =>
+  readIfThere(`/proc/${pid}/cmdline`)?.split("\0").slice(0, -1) ?? [];
 
-/** Read and written by a process and by children it has waited for, whether it came from a disk or not. */
+/** A name for a process that no other process ever has. */
+export const keyOf = ({ pid, startTicks }: ProcessId): string => `${pid}:${startTicks}`;
+
+/** Bytes that a process, and children it has waited for, have read and written, whether from a disk or not. */
 export function readIoBytes(pid: number): number {
   const io = readIfThere(`/proc/${pid}/io`) ?? "";
   return [...io.matchAll(/^[rw]char: (\d+)$/gm)].reduce((sum, match) => sum + Number(match[1]), 0);
 }
 
-/** Units of the kernel's numbers, from the vector it hands to every process: pairs of machine words. */
+/** Units of the kernel's numbers, from the auxiliary vector of this process: pairs of machine words. */
 export function readUnits(): { readonly ticksPerSecond: number; readonly pageBytes: number } {
   const vector = readFileSync("/proc/self/auxv");
   const word = (at: number): number =>
@@ -138,7 +148,7 @@ export function readUnits(): { readonly ticksPerSecond: number; readonly pageByt
   return { pageBytes: values.get(6) ?? 4096, ticksPerSecond: values.get(17) ?? 100 };
 }
 
-/** `null` when the process is gone or hidden from us; any other fault is ours and says nothing about the process. */
+/** `null` when the process is gone or hidden from us. Any other error is ours and says nothing about the process. */
 export function readIfThere(file: string): string | null {
   try {
     return readFileSync(file, "utf8");

@@ -5,9 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import type { ProcessId } from "../protocol/spec.ts";
-import { type AgentGroup, makeGroup } from "./cgroup.ts";
-import { isAlive, isSupported, readProcess, type TreeRoot } from "./read-processes.ts";
-import { tierOfHost } from "./tier-of-host.ts";
+import { type AgentGroup, makeGroup, tierOfHost } from "./cgroup.ts";
+import { findKin } from "./find-tree.ts";
+import {
+  isAlive,
+  isSupported,
+  type ProcessInfo,
+  readAllProcesses,
+  readProcess,
+  type TreeRoot,
+} from "./read-processes.ts";
 
 /** Real processes on a busy machine. */
 export const patient = { timeout: 60_000 };
@@ -20,7 +27,10 @@ export function warnOfWhatIsLeftOut(what: string): void {
   else if (!cgroupsHere) console.warn(`NOT RUN: ${what} in control groups: ${tierOfHost().why}`);
 }
 
-/** A folder for scripts. Its name is in the command line of everything started from it, which is how a test finds leftovers by itself. */
+/**
+ * A folder for scripts. Its name is in the command line of everything started from it, which is how a test finds
+ * leftovers by itself.
+ */
 export interface Nursery {
   readonly folder: string;
   readonly token: string;
@@ -37,7 +47,9 @@ export interface Nursery {
   clear(): void;
 }
 
-/** What each test of a `describe` has for itself, made before it and ended after it; what was made last is ended first. */
+/**
+ * What each test of a `describe` has for itself, made before it and ended after it; what was made last is ended first.
+ */
 export function ofEach<T extends object>(make: () => T, end: (made: T) => void): T {
   let made: T | null = null;
   beforeEach(() => {
@@ -112,6 +124,9 @@ export function rootOf(child: Pick<ChildProcess, "pid">, mark: string, group: Ag
 function identityEvenIfOver({ pid = 0 }: Pick<ChildProcess, "pid">): ProcessId {
   return { pid, startTicks: readProcess(pid)?.startTicks ?? Number.NaN };
 }
+
+export const findTree = (root: TreeRoot, all: readonly ProcessInfo[] = readAllProcesses()): ProcessInfo[] =>
+  findKin(root, all).members;
 
 export function groupHere(): AgentGroup {
   const group = makeGroup("test of trees");

@@ -4,9 +4,14 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, readlinkSync, realpa
 import { join } from "node:path";
 import { killHard, type Nursery, ofEach } from "./real-processes.test-support.ts";
 
-/** A program that is called codex, whose command is a script of the folder it is started in: `codex app-server …` and `codex resume`. */
+/**
+ * A program that is called codex, whose command is a script of the folder it is started in: `codex app-server …` and
+ * `codex resume`.
+ */
 export interface SharedCodex {
-  /** Shell words that start its server, detached, and the one that keeps it up to date. They go on once all of them run. */
+  /**
+   * Shell words that start its server, detached, and the one that keeps it up to date. They go on once all of them run.
+   */
   readonly startServer: string;
   /** The server, its tool, one that a tool left behind, the one that keeps it up to date, and a child of that. */
   everybody(): number[];

@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createHunt } from "./hunt-tree.ts";
 import { isStopped, readProcess } from "./read-processes.ts";
 import {
   cgroupsHere,
@@ -14,7 +13,7 @@ import {
   warnOfWhatIsLeftOut,
 } from "./real-processes.test-support.ts";
 import { sharedCodexOfEach } from "./shared-codex.test-support.ts";
-import { stopTree } from "./stop-tree.ts";
+import { createHunt, stopTree } from "./stop-tree.ts";
 import { createTreeWatch } from "./watch-tree.ts";
 
 warnOfWhatIsLeftOut("a server that several Codex use");

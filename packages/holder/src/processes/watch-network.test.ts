@@ -4,10 +4,15 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { makeProgram } from "../output/make-program.test-support.ts";
-import { createByteCount, parseListing } from "./count-socket-bytes.ts";
-import { parseTable } from "./read-sockets.ts";
 import { killHard, nurseryOfEach, onLinux, patient } from "./real-processes.test-support.ts";
-import { createNetworkWatch, type NetworkFacts, type NetworkWatch } from "./watch-network.ts";
+import {
+  createByteCount,
+  createNetworkWatch,
+  type NetworkFacts,
+  type NetworkWatch,
+  parseListing,
+  parseTable,
+} from "./watch-network.ts";
 
 const isHere = (command: string): boolean => spawnSync("sh", ["-c", `command -v ${command}`]).status === 0;
 const countsHere = onLinux && (await createByteCount()(new Set([1]))) !== null;

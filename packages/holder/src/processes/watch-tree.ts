@@ -12,30 +12,31 @@ import {
   type TreeRoot,
 } from "./read-processes.ts";
 import { readsTerminal } from "./reads-terminal.ts";
-import { homesOfCodex } from "./spare-shared.ts";
+import { homesOfCodex } from "./spare-others.ts";
 
 /**
- * Remembers who was seen, so that a child which later loses its parent, its session and its environment is still known. Memory is bounded by
- * who is alive: whoever is gone is forgotten, because nobody else can have the same pid and start.
+ * Remembers the processes of a tree, so that a child which later loses its parent, its session and its environment is
+ * still known. Memory is bounded by the living: a process that is gone is forgotten, because no other can have the same
+ * pid and start.
  */
 export interface TreeWatch {
-  /** All that is known now, for somebody else who looks for the tree. */
+  /** All that is known now, for others who look for the tree. */
   root(): TreeRoot;
   look(): ProcessInfo[];
-  /** Processes of other agents met at the last look: they are nobody of the tree, and are not remembered. */
+  /** Processes of other agents met at the last look: they do not belong to the tree, and are not remembered. */
   others(): Kin["others"];
   facts(): ProcessFacts;
 }
 
 export function createTreeWatch(start: TreeRoot): TreeWatch {
   let root = start;
-  /** Zombies: gone, but not yet handed over to the numbers of whoever waits for them. */
+  /** Zombies: gone, but not yet counted in the numbers of the parent that waits for them. */
   let unreaped: ProcessInfo[] = [];
   let others: Kin["others"] = [];
   const cpu = createGrowingTotal();
   const io = createGrowingTotal();
   const youngest = createYoungest(start.agent);
-  /** The agent's own, which a child that has one inside another keeps apart from. */
+  /** The agent's own terminal; a child may have another one. */
   let terminal = 0;
 
   return { root: () => root, look, others: () => others, facts };
@@ -56,7 +57,7 @@ export function createTreeWatch(start: TreeRoot): TreeWatch {
     return members;
   }
 
-  /** Led by a member now, or earlier and never empty since. */
+  /** Sessions led by a member now, or earlier and never empty since. */
   function sessionsOf(members: readonly ProcessInfo[]): number[] {
     const before = new Set(root.sessions);
     const led = members.filter(({ pid, session }) => session === pid || before.has(session));
@@ -67,7 +68,8 @@ export function createTreeWatch(start: TreeRoot): TreeWatch {
     let members = look();
     let used = usage([...members, ...unreaped]);
     if (cpu.wouldShrink(used.ticks) || io.wouldShrink(used.bytes)) {
-      // Somebody ended while we read. A second reading finds what they used in the numbers of the parent that waited for them.
+      // A process ended while we read. A second reading finds what it used in the numbers of the parent that waited for
+      // it.
       members = look();
       used = usage([...members, ...unreaped]);
     }
@@ -84,7 +86,7 @@ export function createTreeWatch(start: TreeRoot): TreeWatch {
   }
 }
 
-/** Both include what children used that were waited for, so nobody is counted twice. */
+/** Both include what waited-for children used, so no process is counted twice. */
 function usage(everybody: readonly ProcessInfo[]): { ticks: number; bytes: number } {
   return {
     ticks: everybody.reduce((sum, { cpuTicks, childCpuTicks }) => sum + cpuTicks + childCpuTicks, 0),
@@ -92,7 +94,7 @@ function usage(everybody: readonly ProcessInfo[]): { ticks: number; bytes: numbe
   };
 }
 
-/** A sum over the living that keeps what went with those for whom no member waited. */
+/** A sum over living processes that never shrinks: it keeps what ended processes used that no member waited for. */
 function createGrowingTotal() {
   let kept = 0;
   let last = 0;
@@ -110,7 +112,7 @@ function createGrowingTotal() {
 function createYoungest(agent: ProcessId) {
   let last: (ProcessId & { readonly at: number }) | null = null;
   return {
-    /** The same process keeps its moment: the clock may be set meanwhile, and reckoning anew would move it by a little. */
+    /** Computed once for each process: computing it anew would move it a little, or much when the clock is set. */
     startedAt(members: readonly ProcessId[], ticksPerSecond: number): number | null {
       const child = members
         .filter(({ pid }) => pid !== agent.pid)

@@ -2,7 +2,10 @@ import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { thread, turn } from "./codex-server.test-support.ts";
 
-/** Codex's full screen at its shortest: a turn is under way until `stop` is there, and what is in `show` is shown. Its server is somebody else. */
+/**
+ * Codex's full screen at its shortest: a turn is under way until `stop` is there, and what is in `show` is shown. Its
+ * server is somebody else.
+ */
 const program = `
 import { existsSync, readFileSync } from "node:fs";
 let shown = "";

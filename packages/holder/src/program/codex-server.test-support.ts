@@ -1,7 +1,9 @@
 import { once } from "node:events";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:http";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { afterEach, beforeEach } from "vitest";
 import { WebSocketServer } from "ws";
 
 export const thread = "01a1e667-6578-79e3-ab27-000000000001";
@@ -27,7 +29,10 @@ export interface Manners {
   notes?: number;
   /** Words came in for the turn that runs. */
   steered?(request: SteerRequest): void;
-  /** The loaded threads in detail, the one above in the middle of its turn when not given. Changed as turns are broken off. */
+  /**
+   * The loaded threads in detail, the one above in the middle of its turn when not given. Changed as turns are broken
+   * off.
+   */
   threads?: LoadedThread[];
   /** What it does with a turn that is to be broken off; as it should when not given. */
   interrupt?: "silent" | "refuses" | "goes-on" | "hangs-up";
@@ -52,6 +57,29 @@ export interface CodexServer {
   stop(): Promise<void>;
 }
 
+/** A folder for each test of a file, and a server in it that is stopped after the test. */
+export function codexServerOfEach() {
+  let folder: string;
+  let server: CodexServer | null;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "rouse-codex-"));
+    server = null;
+  });
+  afterEach(async () => {
+    await server?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const at = (name = "s") => join(folder, name);
+  return {
+    at,
+    server: () => server,
+    async start(manners: Manners = {}): Promise<CodexServer> {
+      server = await startCodexServer(at(), manners);
+      return server;
+    },
+  };
+}
+
 /** Where Codex's screen finds its server, which listens elsewhere. */
 export function linkSocket(codexHome: string, socket: string): string {
   const link = join(codexHome, "app-server-control", "app-server-control.sock");
@@ -60,7 +88,10 @@ export function linkSocket(codexHome: string, socket: string): string {
   return link;
 }
 
-/** Codex's `app-server` at its shortest: what `turn/steer` and `turn/interrupt` need, over a WebSocket on a socket in the file system. */
+/**
+ * Codex's `app-server` at its shortest: what `turn/steer` and `turn/interrupt` need, over a WebSocket on a socket in
+ * the file system.
+ */
 export async function startCodexServer(socket: string, manners: Manners = {}): Promise<CodexServer> {
   const { active = turn, notes = 1 } = manners;
   const { threads = [{ id: thread, sessionId: thread, cwd: "/work", turns: [active] }] } = manners;

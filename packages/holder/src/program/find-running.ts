@@ -3,9 +3,16 @@ import { uptime } from "node:os";
 import { basename } from "node:path";
 import type { AgentFamily, EpochMs } from "@rouse/contract";
 import { findProgram } from "@rouse/core";
-import { isAlive, type ProcessInfo, readIfThere, readProcess, readUnits } from "../processes/read-processes.ts";
+import {
+  argumentsOf,
+  isAlive,
+  type ProcessInfo,
+  parseEnvironment,
+  readProcess,
+  readUnits,
+} from "../processes/read-processes.ts";
 
-/** A program of a known family that runs, with all that is needed to find what it keeps. */
+/** A running program of a known family, with all that is needed to find its files. */
 export interface Running {
   readonly family: AgentFamily;
   readonly pid: number;
@@ -16,7 +23,7 @@ export interface Running {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** The known program nearest to the root of a tree: what it starts itself are its tools. The oldest of several. */
+/** The known program nearest to the root of a tree, the oldest of several. What it starts itself are its tools. */
 export function findRunning(root: number, members: readonly ProcessInfo[]): Running | null {
   const depths = depthsFrom(root, members);
   const byDepth = members
@@ -29,7 +36,7 @@ export function findRunning(root: number, members: readonly ProcessInfo[]): Runn
   return null;
 }
 
-/** The processes of one program: itself, and those of its kind that it started without anything between. One that a tool of it runs is another. */
+/** The program, and processes of its family that it started directly. One that a tool starts is another program. */
 export function processesOf({ pid, family }: Running, members: readonly ProcessInfo[]): ReadonlySet<number> {
   const own = new Set([pid]);
   for (let before = 0; before !== own.size; ) {
@@ -52,9 +59,9 @@ function depthsFrom(root: number, members: readonly ProcessInfo[]): ReadonlyMap<
   return depths;
 }
 
-/** `null` when it is no known program, or gone, or somebody else's. */
+/** `null` when the process is no known program, is gone, or is another user's. */
 export function describeRunning({ pid, startTicks }: ProcessInfo): Running | null {
-  const argv = readIfThere(`/proc/${pid}/cmdline`)?.split("\0").slice(0, -1) ?? [];
+  const argv = argumentsOf(pid);
   const program = findProgram(argv);
   if (program === null) return null;
   try {
@@ -66,32 +73,24 @@ export function describeRunning({ pid, startTicks }: ProcessInfo): Running | nul
       startedAt: Date.now() - Math.max(0, uptime() - startTicks / readUnits().ticksPerSecond) * 1000,
       args: program.args,
       cwd: readlinkSync(`/proc/${pid}/cwd`),
-      env: environmentOf(pid),
+      env: Object.fromEntries(parseEnvironment(readFileSync(`/proc/${pid}/environ`, "utf8"))),
     };
   } catch {
     return null;
   }
 }
 
-/** Interpreters may call themselves what they run. */
+/** Interpreters may take the name of what they run. */
 const interpreter = /^(?:node|bun|deno|python|pypy|electron)/;
 const programName = /claude|codex|gemini|opencode|aider/i;
 
-/** Anybody may be started under any name: a shell that is called like a program is none. */
+/** A process can be started under any name: a shell that is called like a program is not that program. */
 const isBorrowed = (name: string, executable: string): boolean =>
   programName.test(basename(name)) && !programName.test(executable) && !interpreter.test(basename(executable));
 
-/** Whether what is typed into its terminal comes to it, and not to a shell that started it or has taken its place. */
+/** Whether what is typed into its terminal reaches this program, and not a shell that started or replaced it. */
 export function isInFront({ pid, startTicks, family }: Running): boolean {
   const info = readProcess(pid);
   if (info === null || !isAlive(info) || info.startTicks !== startTicks) return false;
   return info.pgid === info.foreground && describeRunning(info)?.family === family;
-}
-
-/** The one it was started with. */
-function environmentOf(pid: number): Record<string, string> {
-  const pairs = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
-  return Object.fromEntries(
-    pairs.map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)] as const),
-  );
 }

@@ -4,24 +4,25 @@ import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import type { EpochMs } from "@rouse/contract";
 import { optionsOfClaude, optionsOfCodex } from "@rouse/core";
+import { attempt } from "../attempt.ts";
 import { readAllProcesses } from "../processes/read-processes.ts";
 import { readPlainFile } from "../read-plain-file.ts";
 import { describeRunning, type Running } from "./find-running.ts";
 
-/** Where a program keeps its conversation, or why that cannot be told. */
+/** Where a program keeps its conversation, or why that is not known. */
 export type FoundFile =
-  /** `conversation`: the file is a database with many of them. */
+  /** `conversation`: the file is a database of many; this is the id of one. */
   | { readonly kind: "found"; readonly file: string; readonly conversation?: string }
   | { readonly kind: "not-found"; readonly because: string };
 
 const notFound = (because: string): FoundFile => ({ kind: "not-found", because });
 
-/** Clocks of the kernel, the file system and the program differ by a little. */
+/** Clocks of the kernel, the file system and the program differ a little. */
 const slackMs = 2000;
 
 /**
- * The file of the conversation that this program has. `session` is its id, where that is known. Whoever is not sure stays blind: the steps of somebody
- * else would be held against this agent. `ours` are the processes of the agent.
+ * The file of the conversation that this program has. `session` is its id, where that is known. `ours` are the
+ * processes of the agent. In doubt no file is found: the steps of another agent would be held against this one.
  */
 export function findSessionFile(
   running: Running,
@@ -45,10 +46,10 @@ export function findSessionFile(
   }
 }
 
-/** How its conversations are found; loaded where opencode runs. */
-export type OpencodeDatabase = Pick<typeof import("./read-opencode-database.ts"), "findConversations">;
+/** Finds conversations of opencode; loaded only where opencode runs. */
+type OpencodeDatabase = Pick<typeof import("./read-opencode-database.ts"), "findConversations">;
 
-/** A person may begin another conversation, or go back to one, at any time: the one that went on last is the one it has. */
+/** A person may switch conversations at any time: the one that was continued last is the current one. */
 function chooseConversation(
   { findConversations }: OpencodeDatabase,
   running: Running,
@@ -57,21 +58,21 @@ function chooseConversation(
   const file = opencodeFile(running);
   const found = findConversations(file, real(running.cwd), running.startedAt);
   if (found === null) return notFound("its database cannot be read");
-  // Whoever else works there, the one it was told to go on with is its own.
+  // Even where another opencode works in the folder, an id among the arguments is its own.
   const alone = !hasNeighbour(running, ours);
   const conversation = alone ? found[0] : found.find((id) => running.args.includes(id));
   if (conversation !== undefined) return { kind: "found", file, conversation };
   return notFound(alone ? "not found yet" : "others work in the same folder");
 }
 
-/** Builds that are not released have a database of their own, which is not looked for. */
+/** Unreleased builds have a database of their own, which is not looked for. */
 function opencodeFile(running: Running): string {
   const { XDG_DATA_HOME, OPENCODE_DB = "" } = running.env;
   const folder = join(XDG_DATA_HOME || join(homeOf(running), ".local", "share"), "opencode");
   return resolve(folder, OPENCODE_DB || "opencode.db");
 }
 
-/** A conversation that was chosen when it was started. */
+/** The id of a conversation that was chosen when the program was started. */
 const idIn = (args: readonly string[]): string | null =>
   args.find((arg) => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(arg)) ?? null;
 
@@ -92,15 +93,18 @@ function choose(
   return { kind: "found", file };
 }
 
-/** Another conversation in the folder where a program works. `isLater`: it went on after the one that the program has, by the same kind of program. */
-export interface OtherFile {
+/**
+ * Another conversation in the folder where a program works. `isLater`: the same kind of program continued it after the
+ * program's current one.
+ */
+interface OtherFile {
   readonly file: string;
   readonly isLater: boolean;
 }
 
 /**
- * A person may go to another conversation in the screen of a program (`/new` of Codex, `/clear` and `/resume` of Claude Code), and nothing but its files tells.
- * Newest last.
+ * A person may switch to another conversation in the screen of a program (`/new` of Codex, `/clear` and `/resume` of
+ * Claude Code), and only its files show that. Newest last.
  */
 export function findOtherFiles(running: Running, current: string): readonly OtherFile[] {
   switch (running.family) {
@@ -113,9 +117,9 @@ export function findOtherFiles(running: Running, current: string): readonly Othe
   }
 }
 
-/** One that is gone back to goes on in its own file, so it counts which was written to last. */
+/** A resumed conversation goes on in its own file, so the file that was written last counts. */
 function otherTranscripts(running: Running, current: string): readonly OtherFile[] {
-  // One that only prints has no screen in which a person could go elsewhere.
+  // A program that only prints has no screen in which a person could switch.
   if (optionsOfClaude(running.args).has("--print")) return [];
   const known = lastStamp(current);
   const stamped = claudeFiles(running)
@@ -127,12 +131,13 @@ function otherTranscripts(running: Running, current: string): readonly OtherFile
     .map(({ file, stamp }) => ({ file, isLater: known !== null && stamp !== null && isAfter(stamp, known) }));
 }
 
-/** Hooks are called a moment after a command was given, on a busy machine a long one. */
+/** A hook is called a moment after the command, on a busy machine a long one. */
 const clearedWithinMs = 5000;
 
 /**
- * The conversation that Claude Code began when a person cleared the one in `transcript`: it has that command in it, of that moment. `null`: there is none
- * yet, or others were cleared in the same folder at the same moment.
+ * The conversation that Claude Code began when a person cleared the one in `transcript`: its file contains that
+ * command, given at about `at`. `null`: there is none yet, or several were cleared in the same folder at the same
+ * moment.
  */
 export function findCleared(transcript: string, at: EpochMs): string | null {
   const begun = list(dirname(transcript)).filter(
@@ -142,7 +147,7 @@ export function findCleared(transcript: string, at: EpochMs): string | null {
   return begun.length === 1 ? (begun[0] ?? null) : null;
 }
 
-/** It may be called by another of its names. */
+/** The command has several names. */
 const clearing = /^<command-name>\/(?:clear|reset|new)<\/command-name>/;
 
 function clearedAt(file: string): EpochMs {
@@ -154,10 +159,10 @@ interface Content {
   readonly content?: unknown;
 }
 
-/** Those of helpers have other names. */
+/** Transcripts of subagents have other names. */
 const isTranscript = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\.jsonl$/;
 
-/** When a conversation last went on, and in what kind of program: one without a screen is a tool that somebody has run. */
+/** When a conversation was last continued, and by what kind of program: one without a screen is a tool. */
 interface Stamp {
   readonly timestamp: string;
   readonly entrypoint: unknown;
@@ -171,13 +176,13 @@ function lastStamp(file: string): Stamp | null {
   return last === undefined ? null : { timestamp: last["timestamp"] as string, entrypoint: last["entrypoint"] };
 }
 
-/** When a conversation of Claude Code last went on. */
+/** When a conversation of Claude Code was last continued. */
 export const lastWritten = (file: string): EpochMs | null => {
   const at = Date.parse(lastStamp(file)?.timestamp ?? "");
   return Number.isNaN(at) ? null : at;
 };
 
-/** Conversations of Codex that were begun after the one it has, by the same kind of program in the same folder: each is another file. */
+/** Conversations that the same kind of Codex began in the same folder after the current one, each in its file. */
 function laterRollouts(running: Running, current: string): readonly string[] {
   const originator = originatorOf(current);
   const recent = codexFolders(running).slice(-newestDays).flatMap(list);
@@ -187,7 +192,7 @@ function laterRollouts(running: Running, current: string): readonly string[] {
     .sort((a, b) => (basename(a) < basename(b) ? -1 : 1));
 }
 
-/** A conversation is begun today, or was a moment before midnight. */
+/** A new conversation is in today's folder, or in yesterday's shortly after midnight. */
 const newestDays = 2;
 
 function originatorOf(file: string): unknown {
@@ -195,7 +200,7 @@ function originatorOf(file: string): unknown {
   return ((first["payload"] ?? {}) as { originator?: unknown }).originator;
 }
 
-/** Another process of the same program in the same folder may have written it. */
+/** Whether another process of the same program works in the same folder: then it may have written the file. */
 export function hasNeighbour(running: Running, ours: ReadonlySet<number>): boolean {
   const folder = workFolderOf(running);
   return readAllProcesses().some((info) => {
@@ -205,7 +210,7 @@ export function hasNeighbour(running: Running, ours: ReadonlySet<number>): boole
   });
 }
 
-/** Codex can be told to work elsewhere than where it was started. */
+/** Codex can be told to work in another folder than the one it was started in. */
 function workFolderOf({ family, cwd, args }: Running): string {
   const chosen = family === "codex" ? optionsOfCodex(args).get("--cd") : undefined;
   return real(typeof chosen === "string" ? resolve(cwd, chosen) : cwd);
@@ -213,14 +218,14 @@ function workFolderOf({ family, cwd, args }: Running): string {
 
 const homeOf = ({ env }: Running): string => env["HOME"] ?? homedir();
 
-/** One folder for each working folder, named after it. */
+/** Claude Code has one folder for each working folder, named after it. */
 function claudeFiles(running: Running): string[] {
   const base = running.env["CLAUDE_CONFIG_DIR"] ?? join(homeOf(running), ".claude");
   const folder = join(base, "projects", real(running.cwd).replace(/[^A-Za-z0-9]/g, "-"));
   return list(folder).filter((file) => file.endsWith(".jsonl") && isChangedSince(file, running.startedAt));
 }
 
-/** One folder for each day, by the clock on the wall; a conversation stays where it began. */
+/** Codex has one folder for each day, by the wall clock; a conversation stays where it began. */
 function codexFiles(running: Running): string[] {
   return codexFolders(running)
     .slice(-mostDays)
@@ -235,7 +240,7 @@ function codexFolders(running: Running): string[] {
 
 const mostDays = 30;
 
-/** One folder for each working folder, named by a list of its own; each file says which folder it is about. */
+/** Gemini CLI has one folder for each working folder; each file says which working folder it is about. */
 function geminiFiles(running: Running): string[] {
   const base = join(running.env["GEMINI_CLI_HOME"] ?? homeOf(running), ".gemini", "tmp");
   return list(base)
@@ -243,10 +248,10 @@ function geminiFiles(running: Running): string[] {
     .filter((file) => /session-[^/]*\.jsonl$/.test(file) && isChangedSince(file, running.startedAt));
 }
 
-/** So much of its id is in the name of a file. */
+/** This much of a session's id is in the name of its file. */
 const shortId = 8;
 
-/** Whether the conversation began with this program, in its folder, and is its own and not one of a helper it started. */
+/** Whether this program began the conversation, in its folder, and as its own: not that of a helper it started. */
 function isBegunBy(file: string, running: Running): boolean {
   const { startedAt, cwd, family } = running;
   const time = family === "gemini-cli" ? "startTime" : "timestamp";
@@ -275,34 +280,13 @@ function readPiece(file: string, from: (size: number) => number, most?: number):
 }
 
 function parse(line: string): Record<string, unknown>[] {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? [value as Record<string, unknown>] : [];
-  } catch {
-    return [];
-  }
+  const value: unknown = attempt(() => JSON.parse(line));
+  return typeof value === "object" && value !== null ? [value as Record<string, unknown>] : [];
 }
 
-function list(folder: string): string[] {
-  try {
-    return readdirSync(folder).map((name) => join(folder, name));
-  } catch {
-    return [];
-  }
-}
+const list = (folder: string): string[] => attempt(() => readdirSync(folder).map((name) => join(folder, name))) ?? [];
 
-function isChangedSince(file: string, at: number): boolean {
-  try {
-    return statSync(file).mtimeMs >= at - slackMs;
-  } catch {
-    return false;
-  }
-}
+const isChangedSince = (file: string, at: number): boolean =>
+  (attempt(() => statSync(file).mtimeMs) ?? Number.NEGATIVE_INFINITY) >= at - slackMs;
 
-function real(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch {
-    return folder;
-  }
-}
+const real = (folder: string): string => attempt(() => realpathSync(folder)) ?? folder;

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { forbidsPlugins } from "./forbids-plugins.ts";
+import { forbidsPlugins } from "./give-hooks.ts";
 
 let folder: string;
 beforeEach(() => {

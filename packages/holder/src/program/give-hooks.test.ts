@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Spec } from "../protocol/spec.ts";
 import { emptyHooks, giveHooks } from "./give-hooks.ts";
-import { heldMs } from "./withhold-tools.ts";
+import { heldMs } from "./listen-for-hooks.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rouse-hooks-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

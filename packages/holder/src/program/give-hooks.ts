@@ -1,16 +1,16 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readdirSync } from "node:fs";
+import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { findProgram, optionsOfClaude } from "@rouse/core";
+import { attempt } from "../attempt.ts";
 import type { HolderLog } from "../holder-log.ts";
 import type { Spec } from "../protocol/spec.ts";
 import { readPlainText } from "../read-plain-file.ts";
 import { writeWhole } from "../write-whole.ts";
-import { forbidsPlugins } from "./forbids-plugins.ts";
-import { type Admit, type Hear, type HookEar, listenForHooks } from "./listen-for-hooks.ts";
-import { toolHookSeconds } from "./withhold-tools.ts";
+import { type Admit, type Hear, type HookEar, listenForHooks, toolHookSeconds } from "./listen-for-hooks.ts";
 
-/** What an agent is started with so that its hooks are heard, or why it has none. */
-export type GivenHooks =
+/** What an agent is started with so that its hooks call us, or why it has none. */
+type GivenHooks =
   | { readonly kind: "given"; readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> }
   | { readonly kind: "none"; readonly because: string };
 
@@ -34,10 +34,10 @@ const events = [
   "SessionEnd",
 ] as const;
 
-/** Claude Code started so runs no hooks, or does no work that could be watched. */
+/** With these options Claude Code runs no hooks, or does no work that could be watched. */
 const withoutHooks: readonly string[] = ["--bare", "--safe-mode", "--version", "-v", "--help", "-h"];
 
-/** Commands of the program that are no conversation. */
+/** Subcommands that are no conversation. */
 const errands = new Set(
   (
     "agents attach auth auto-mode config daemon doctor gateway install logs mcp plugin plugins project remote-control respawn rm " +
@@ -45,7 +45,7 @@ const errands = new Set(
   ).split(" "),
 );
 
-/** Not the name of the plugin that people install: of two with one name Claude Code loads one. */
+/** Not the name of the plugin that people install: of two with the same name Claude Code loads one. */
 const pluginName = "rouse-hooks";
 
 export interface Hooks {
@@ -53,7 +53,7 @@ export interface Hooks {
   readonly ear: HookEar | null;
 }
 
-/** An agent is started all the same when its hooks cannot be heard. */
+/** When the server for hooks cannot be opened, the agent is started without hooks. */
 export async function openHooks(spec: Spec, folder: string, hear: Hear, admit: Admit, log: HolderLog): Promise<Hooks> {
   if (spec.family !== "claude-code") {
     const because = spec.family === "generic" ? "it is started by a script" : "it has none that can be given";
@@ -72,8 +72,8 @@ export async function openHooks(spec: Spec, folder: string, hear: Hear, admit: A
 }
 
 /**
- * Claude Code takes plugins for one run, beside whatever else it is given: settings of the user's own, whose rules are read from where their file
- * lies, stay theirs. `spec.command` stays what the user gave.
+ * Claude Code takes a plugin for one run beside everything else it is given, so the user's own settings stay untouched.
+ * `spec.command` stays what the user gave.
  */
 export function giveHooks(spec: Spec, ear: HookEar, folder: string): GivenHooks {
   const command = spec.resumed ?? spec.command;
@@ -81,7 +81,7 @@ export function giveHooks(spec: Spec, ear: HookEar, folder: string): GivenHooks 
   if (program?.family !== "claude-code") return none("it has none that can be given");
   const { args } = program;
   const before = command.slice(0, command.length - args.length);
-  // Inside the line of a shell nothing is changed.
+  // A command inside a shell's line is not changed.
   if (args.some((arg, i) => command[before.length + i] !== arg)) return none("it is started by a shell");
   const options = optionsOfClaude(args);
   const against = withoutHooks.find((option) => options.has(option));
@@ -96,7 +96,10 @@ export function giveHooks(spec: Spec, ear: HookEar, folder: string): GivenHooks 
   };
 }
 
-/** Nobody hears them any more. Whoever starts the program with this folder again is not told at each step that nobody answers. */
+/**
+ * Empties the plugin when nobody listens any more: a program that is started with this folder again would otherwise
+ * report a failed hook at each step.
+ */
 export function emptyHooks(folder: string): void {
   writePlugin(folder, {});
 }
@@ -116,7 +119,7 @@ function hooksFor(url: string): object {
     url,
     timeout: event === "PreToolUse" ? toolHookSeconds : 5,
     onFailure: "continue",
-    // Without one its spinner says "running PreToolUse hook" at each step, as it never does without us.
+    // Without a message the spinner of Claude Code shows "running PreToolUse hook" at each step.
     statusMessage: " ",
     headers: { Authorization: `Bearer $${tokenVariable}` },
     allowedEnvVars: [tokenVariable],
@@ -124,7 +127,7 @@ function hooksFor(url: string): object {
   return Object.fromEntries(events.map((event) => [event, [{ hooks: [hookOf(event)] }]]));
 }
 
-/** A command copied from another life has the hooks of that one. What follows `--` is the user's text. */
+/** Removes our plugin of another life from a copied command. What follows `--` is the user's text. */
 function withoutOurs(args: readonly string[], cwd: string): readonly string[] {
   const end = args.indexOf("--") === -1 ? args.length : args.indexOf("--");
   const isOurs = (i: number): boolean => args[i] === "--plugin-dir" && i + 1 < end && isOurPlugin(cwd, args[i + 1]);
@@ -136,10 +139,25 @@ function withoutOurs(args: readonly string[], cwd: string): readonly string[] {
 }
 
 function isOurPlugin(cwd: string, folder = ""): boolean {
-  try {
-    const manifest: unknown = JSON.parse(readPlainText(manifestIn(resolve(cwd, folder))) ?? "null");
-    return (manifest as { name?: unknown } | null)?.name === pluginName;
-  } catch {
-    return false; // no plugin that could be ours
-  }
+  const manifest: unknown = attempt(() => JSON.parse(readPlainText(manifestIn(resolve(cwd, folder))) ?? "null"));
+  return (manifest as { name?: unknown } | null)?.name === pluginName;
+}
+
+/** Where an organization's settings for Claude Code lie, which users cannot change. */
+const managedFolders: readonly string[] = ["/etc/claude-code", "/Library/Application Support/ClaudeCode"];
+
+/** Where an organization refuses plugins for one run, Claude Code does not even start with one. */
+export function forbidsPlugins(env: Readonly<Record<string, string>>, folders = managedFolders): boolean {
+  const own = env["CLAUDE_CONFIG_DIR"] ?? join(env["HOME"] ?? homedir(), ".claude");
+  const files = folders.flatMap((folder) => [join(folder, "managed-settings.json"), ...addedIn(folder)]);
+  // Settings from the organization's server are cached among the user's own, in an undocumented format.
+  return [...files, join(own, "remote-settings.json")].some((file) => forbids.test(readPlainText(file) ?? ""));
+}
+
+const forbids = /"disableSideloadFlags"\s*:\s*true/;
+
+/** Most machines have no such folder. */
+function addedIn(folder: string): string[] {
+  const added = join(folder, "managed-settings.d");
+  return attempt(() => readdirSync(added).map((name) => join(added, name))) ?? [];
 }

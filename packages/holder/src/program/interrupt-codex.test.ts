@@ -1,32 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import {
-  type CodexServer,
-  type LoadedThread,
-  type Manners,
-  startCodexServer,
-  thread,
-  turn,
-} from "./codex-server.test-support.ts";
-import { interruptCodex } from "./interrupt-codex.ts";
+import { writeFileSync } from "node:fs";
+import { describe, expect, it, vi } from "vitest";
+import { interruptCodex } from "./call-codex.ts";
+import { codexServerOfEach, type LoadedThread, type Manners, thread, turn } from "./codex-server.test-support.ts";
 
-let folder: string;
-let server: CodexServer | null;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "rouse-interrupt-"));
-  server = null;
-});
-afterEach(async () => {
-  await server?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+const codex = codexServerOfEach();
 
 async function interrupt(manners: Manners = {}, conversation: string | null = thread) {
-  const path = join(folder, "s");
-  server = await startCodexServer(path, manners);
-  return interruptCodex({ server: path, thread: conversation, cwd: "/work" });
+  await codex.start(manners);
+  return interruptCodex({ server: codex.at(), thread: conversation, cwd: "/work" });
 }
 
 const threadOf = (id: string, turns: string[], more: Partial<LoadedThread> = {}): LoadedThread => ({
@@ -38,32 +19,32 @@ describe("the turn of a stopped agent in a server of Codex that others use", () 
   it("is broken off, with what it left running in the background, and nobody else's is", async () => {
     const threads = [threadOf("another", ["theirs"]), threadOf(thread, [turn])];
     expect(await interrupt({ threads })).toBe("interrupted");
-    expect(server?.interrupted).toEqual([turn]);
-    expect(server?.cleaned).toEqual([thread]);
+    expect(codex.server()?.interrupted).toEqual([turn]);
+    expect(codex.server()?.cleaned).toEqual([thread]);
   });
 
   it("is broken off with those of the conversations that were begun from it, and with what was queued", async () => {
     const child = threadOf("child", ["t-child"], { sessionId: thread });
     expect(await interrupt({ threads: [threadOf(thread, [turn, "queued"]), child] })).toBe("interrupted");
-    expect(server?.interrupted).toEqual([turn, "t-child", "queued"]);
-    expect(server?.cleaned).toEqual([thread, "child"]);
+    expect(codex.server()?.interrupted).toEqual([turn, "t-child", "queued"]);
+    expect(codex.server()?.cleaned).toEqual([thread, "child"]);
   });
 
   it("is none when its conversation rests or is not there any more; what it left in the background is ended", async () => {
     expect(await interrupt({ threads: [threadOf(thread, []), threadOf("another", ["theirs"])] })).toBe("none");
-    expect(server?.cleaned).toEqual([thread]);
-    await server?.stop();
+    expect(codex.server()?.cleaned).toEqual([thread]);
+    await codex.server()?.stop();
     expect(await interrupt({ threads: [threadOf("another", ["theirs"])] })).toBe("none");
-    expect(server?.interrupted).toEqual([]);
-    expect(server?.cleaned).toEqual([]);
+    expect(codex.server()?.interrupted).toEqual([]);
+    expect(codex.server()?.cleaned).toEqual([]);
   });
 
   it("is left alone when nobody knows which it is, and may go on if one works in the same folder", async () => {
     expect(await interrupt({ threads: [threadOf("one", ["t"], { cwd: "/elsewhere" })] }, null)).toBe("none");
-    await server?.stop();
+    await codex.server()?.stop();
     expect(await interrupt({ threads: [threadOf("one", ["t"])] }, null)).toBe("may-go-on");
-    expect(server?.interrupted).toEqual([]);
-    expect(server?.cleaned).toEqual([]);
+    expect(codex.server()?.interrupted).toEqual([]);
+    expect(codex.server()?.cleaned).toEqual([]);
   });
 
   it.each<[string, Manners]>([
@@ -74,14 +55,14 @@ describe("the turn of a stopped agent in a server of Codex that others use", () 
     ["answers with garbage", { initialize: "{" }],
   ])("may go on when the server %s", async (_, manners) => {
     expect(await interrupt(manners)).toBe("may-go-on");
-    await vi.waitFor(() => expect(server?.connections().open).toBe(0), 30_000);
+    await vi.waitFor(() => expect(codex.server()?.connections().open).toBe(0), 30_000);
   });
 
   it("is waited for no longer than a while", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const silent = interrupt({ initialize: null });
-      await vi.waitFor(() => expect(server?.methods).toContain("initialize"), 30_000);
+      await vi.waitFor(() => expect(codex.server()?.methods).toContain("initialize"), 30_000);
       vi.advanceTimersByTime(8000);
       expect(await silent).toBe("may-go-on");
     } finally {
@@ -94,7 +75,7 @@ describe("the turn of a stopped agent in a server of Codex that others use", () 
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const over = interrupt({ threads, interrupt: "silent" });
-      await vi.waitFor(() => expect(server?.interrupted).toEqual([turn]), 30_000);
+      await vi.waitFor(() => expect(codex.server()?.interrupted).toEqual([turn]), 30_000);
       threads[0]?.turns.shift();
       vi.advanceTimersByTime(2000);
       expect(await over).toBe("interrupted");
@@ -104,8 +85,8 @@ describe("the turn of a stopped agent in a server of Codex that others use", () 
   });
 
   it("is nobody's matter where nobody listens", async () => {
-    writeFileSync(join(folder, "file"), "");
+    writeFileSync(codex.at("file"), "");
     for (const name of ["file", "nothing"])
-      expect(await interruptCodex({ server: join(folder, name), thread, cwd: "/work" })).toBeNull();
+      expect(await interruptCodex({ server: codex.at(name), thread, cwd: "/work" })).toBeNull();
   });
 });

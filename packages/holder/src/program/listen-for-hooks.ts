@@ -1,19 +1,19 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { isSecret } from "../protocol/holder-secret.ts";
+import { isSecret } from "../protocol/holder-files.ts";
 import type { Connection } from "./recognise-caller.ts";
 
-/** What is answered to a hook, and what happens once that is written. */
+/** The answer to a hook, and what happens once it is written. */
 export interface HookAnswer {
   readonly body: object;
-  /** Told once: whether all of it was written. */
+  /** Called once: whether all of it was written. */
   readonly written?: (all: boolean) => void;
 }
 
 export interface HookEar {
   readonly url: string;
-  /** What a hook has to show, made for this life. */
+  /** What a hook has to show; new for each life. */
   readonly token: string;
   close(): void;
 }
@@ -21,15 +21,15 @@ export interface HookEar {
 const nothingToSay: HookAnswer = { body: {} };
 const longestBody = 1024 * 1024;
 
-/** One hook was called; what it is answered, or will be. */
+/** Called with the body of each hook; returns the answer. */
 export type Hear = (body: string) => HookAnswer | Promise<HookAnswer>;
 
-/** Whether whoever made a connection may be heard. Asked once for each. */
+/** Whether hooks on a connection are accepted. Asked once for each connection. */
 export type Admit = (connection: Connection) => boolean;
 
 /**
- * Hears the hooks of one program on this machine. Whatever is not withheld is answered at once and with nothing that decides anything: a hook that hangs or
- * says no would stop the agent.
+ * Serves the hooks of one program on this machine. A tool call that is not withheld is answered at once and without a
+ * decision: a hook that hangs or says no would stop the agent.
  */
 export async function listenForHooks(hear: Hear, admit: Admit): Promise<HookEar> {
   const token = randomBytes(32).toString("hex");
@@ -71,7 +71,7 @@ export async function listenForHooks(hear: Hear, admit: Admit): Promise<HookEar>
     const known = admitted.get(socket);
     if (known !== undefined) return known;
     const { remoteAddress, remotePort: from, localPort: to } = socket;
-    // One that is closed already has no ports any more.
+    // A socket that is closed already has no ports.
     const isNear = remoteAddress === "127.0.0.1" && from !== undefined && to !== undefined;
     const may = isNear && admit({ from, to });
     admitted.set(socket, may);
@@ -79,7 +79,7 @@ export async function listenForHooks(hear: Hear, admit: Admit): Promise<HookEar>
   }
 }
 
-/** `null` when it is too long: the rest is taken and thrown away. */
+/** `null` when the body is too long: the rest is read and thrown away. */
 async function readBody(request: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -90,15 +90,15 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
   return size > longestBody ? null : Buffer.concat(chunks).toString("utf8");
 }
 
-export interface Hook {
+interface Hook {
   readonly event: string;
   readonly isMain: boolean;
   readonly transcript: string | null;
-  /** Where the conversation is kept that a person has put away with this: from now on it has another. */
+  /** The transcript that a person cleared with this hook: the program has another one from now on. */
   readonly clears: string | null;
 }
 
-/** Of a hook only what is needed to answer it; everything in it is somebody else's text. */
+/** Reads only what is needed to answer a hook. Nothing in it is trusted. */
 export function parseHook(body: string): Hook {
   try {
     const hook = JSON.parse(body) as Record<string, unknown> | null;
@@ -111,3 +111,40 @@ export function parseHook(body: string): Hook {
     return { event: "", isMain: false, transcript: null, clears: null };
   }
 }
+
+/** Whether the tools of an agent are withheld from it. */
+export interface Containment {
+  /** The reason, in words for the agent's model; `null`: its tools are not withheld. */
+  withheld(): string | null;
+  /** Resolves when the tools are no longer withheld, and after `withinMs` in any case. */
+  untilLetGo(withinMs: number): Promise<void>;
+}
+
+/** How long Claude Code is told to wait for an answer before it uses a tool: somewhat longer than any answer takes. */
+export const toolHookSeconds = 30;
+export const heldMs = 25_000;
+
+/**
+ * The answer to a hook that is called before a tool is used; `null`: nothing is withheld. In a terminal the person
+ * there is asked. Elsewhere nobody could answer, and a model that is told no asks again at once and uses tokens as
+ * before. So the call is held, goes on when the agent is let go meanwhile, and is denied only when the program would
+ * not wait any longer.
+ */
+export function withholdTool(
+  event: string,
+  containment: Containment,
+  inTerminal: boolean,
+  waits = heldMs,
+): HookAnswer | Promise<HookAnswer> | null {
+  const reason = event === "PreToolUse" ? containment.withheld() : null;
+  if (reason === null) return null;
+  if (inTerminal) return decide("ask", reason);
+  return containment.untilLetGo(waits).then(() => {
+    const still = containment.withheld();
+    return still === null ? { body: {} } : decide("deny", still);
+  });
+}
+
+const decide = (permissionDecision: "ask" | "deny", permissionDecisionReason: string): HookAnswer => ({
+  body: { hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision, permissionDecisionReason } },
+});

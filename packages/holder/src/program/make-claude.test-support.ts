@@ -2,11 +2,13 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * What Claude Code does that a holder looks at: calls its hooks, keeps its conversation, goes on until words come to it. With `helper` a sub-agent calls
- * them, too, until there is a file `done`; with `helper-goes-on` while its own turn is over. It ends with status 7 when words come to that one. A
- * file `go-to` names the conversation that it goes on with. With `lying-tool` its tool calls them, as itself and by the way it is told in a file `lie`,
- * and keeps what it is answered in `answers`. With `--resume` its conversation holds a call from before it was started, and it goes on once there is a
- * file `go`; with `clear` it is cleared after its first call and says nothing more; with `dies` it is gone in the middle of its first call, after some seconds.
+ * What Claude Code does that a holder looks at: calls its hooks, keeps its conversation, goes on until words come to
+ * it. With `helper` a sub-agent calls them, too, until there is a file `done`; with `helper-goes-on` while its own turn
+ * is over. It ends with status 7 when words come to that one. A file `go-to` names the conversation that it goes on
+ * with. With `lying-tool` its tool calls them, as itself and by the way it is told in a file `lie`, and keeps what it
+ * is answered in `answers`. With `--resume` its conversation holds a call from before it was started, and it goes on
+ * once there is a file `go`; with `clear` it is cleared after its first call and says nothing more; with `dies` it is
+ * gone in the middle of its first call, after some seconds.
  */
 const program = `
 import { appendFileSync, mkdirSync, readFileSync, existsSync } from "node:fs";

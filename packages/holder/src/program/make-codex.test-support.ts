@@ -2,8 +2,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * What Codex does that a holder looks at, at its shortest: it keeps a conversation that fails, and is gone. With `--json` it names it and lives until
- * `stop` is there; told to `ask` or `retry` it shows a menu of its own or the next try of a request until then, and begins another one when `new` is there.
+ * What Codex does that a holder looks at, at its shortest: it keeps a conversation that fails, and is gone. With
+ * `--json` it names it and lives until `stop` is there; told to `ask` or `retry` it shows a menu of its own or the next
+ * try of a request until then, and begins another one when `new` is there.
  */
 const program = `
 import { appendFileSync, existsSync, mkdirSync } from "node:fs";

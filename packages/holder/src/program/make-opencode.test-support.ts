@@ -5,8 +5,8 @@ import { join } from "node:path";
 const sqlite = createRequire(import.meta.url).resolve("@photostructure/sqlite");
 
 /**
- * What opencode does that a holder looks at: keeps a log of its conversation in a database, and shows its input. What is typed there waits until a file
- * `go` is in its working folder, though it is shown as said at once.
+ * What opencode does that a holder looks at: keeps a log of its conversation in a database, and shows its input. What
+ * is typed there waits until a file `go` is in its working folder, though it is shown as said at once.
  */
 const program = `
 import { spawn } from "node:child_process";
@@ -97,8 +97,9 @@ setInterval(() => {
 `;
 
 /**
- * A program of that name below a folder. \`next\` in its working folder makes it begin another conversation; with \`next-by-tool\` and \`next-beside\` another one
- * does that, which it runs as a tool or left running. It asks for permission as long as there is \`ask\`, and makes one more call in its first conversation for \`call\`.
+ * A program of that name below a folder. \`next\` in its working folder makes it begin another conversation; with
+ * \`next-by-tool\` and \`next-beside\` another one does that, which it runs as a tool or left running. It asks for
+ * permission as long as there is \`ask\`, and makes one more call in its first conversation for \`call\`.
  */
 export function makeOpencode(folder: string): string {
   const file = join(folder, "bin/opencode");

@@ -1,24 +1,15 @@
 import { describe, expect, it } from "vitest";
-import type { Nudge } from "../nudge/type-nudge.ts";
+import { nudgeOf } from "../nudge/nudge-of.test-support.ts";
 import { nudgeByHook } from "./nudge-by-hook.ts";
-
-const nudge = (over: Partial<Nudge> = {}): Nudge => ({
-  id: "a/1/nudge/1",
-  whenIdle: false,
-  text: "FACT: The last 5 calls were identical.",
-  notAfter: Date.now() + 60_000,
-  begin: () => true,
-  ...over,
-});
 
 describe("a nudge by hook", () => {
   it("waits for the moment before the model is asked, and is sent when it is written there", async () => {
     const nudges = nudgeByHook();
-    const delivery = nudges.give(nudge());
+    const delivery = nudges.give(nudgeOf());
     for (const event of ["PreToolUse", "PostToolUse", "Notification"]) expect(nudges.heard(event).answer).toBeNull();
     const { answer } = nudges.heard("PostToolBatch");
     expect(answer?.body).toEqual({
-      hookSpecificOutput: { hookEventName: "PostToolBatch", additionalContext: nudge().text },
+      hookSpecificOutput: { hookEventName: "PostToolBatch", additionalContext: nudgeOf().text },
     });
     answer?.written?.(true);
     expect(await delivery).toEqual({ kind: "sent", channel: "hook", echoed: false });
@@ -27,7 +18,7 @@ describe("a nudge by hook", () => {
 
   it("is read when the model has answered after it, and that is told once", () => {
     const nudges = nudgeByHook();
-    void nudges.give(nudge());
+    void nudges.give(nudgeOf());
     const given = nudges.heard("PostToolBatch");
     expect(given.read).toBeNull();
     given.answer?.written?.(true);
@@ -39,7 +30,7 @@ describe("a nudge by hook", () => {
 
   it("is given at the end of a turn, which goes on with it", () => {
     const nudges = nudgeByHook();
-    void nudges.give(nudge());
+    void nudges.give(nudgeOf());
     expect(nudges.heard("Stop").answer).not.toBeNull();
     expect(nudges.possible()).toBe(true);
   });
@@ -66,7 +57,7 @@ describe("a nudge by hook", () => {
   it("is neither possible nor waited with once the screen shows that the turn was broken off", async () => {
     const nudges = nudgeByHook();
     nudges.heard("PreToolUse");
-    const delivery = nudges.give(nudge());
+    const delivery = nudges.give(nudgeOf());
     nudges.rests();
     expect(nudges.possible()).toBe(false);
     expect(await delivery).toEqual({ kind: "not-sent", because: "no-input" });
@@ -74,12 +65,12 @@ describe("a nudge by hook", () => {
 
   it("is not given when it was withdrawn, nor after a person spoke", async () => {
     const nudges = nudgeByHook();
-    const withdrawn = nudges.give(nudge());
+    const withdrawn = nudges.give(nudgeOf());
     nudges.withdraw("another");
     nudges.withdraw("a/1/nudge/1");
     expect(nudges.heard("Stop").answer).toBeNull();
     expect(await withdrawn).toEqual({ kind: "not-sent", because: "expired" });
-    const overtaken = nudges.give(nudge());
+    const overtaken = nudges.give(nudgeOf());
     nudges.heard("UserPromptSubmit");
     expect(nudges.heard("PostToolBatch").answer).toBeNull();
     expect(await overtaken).toEqual({ kind: "not-sent", because: "attached" });
@@ -87,13 +78,13 @@ describe("a nudge by hook", () => {
 
   it("is not sent when its time is up before such a moment comes", async () => {
     const nudges = nudgeByHook();
-    expect(await nudges.give(nudge({ notAfter: Date.now() - 1 }))).toEqual({ kind: "not-sent", because: "expired" });
+    expect(await nudges.give(nudgeOf({ notAfter: Date.now() - 1 }))).toEqual({ kind: "not-sent", because: "expired" });
   });
 
   it("is not given by a hook that comes after its time, though nothing could tell before that its time was up", async () => {
     const nudges = nudgeByHook();
     const notAfter = Date.now() + 20;
-    const delivery = nudges.give(nudge({ notAfter }));
+    const delivery = nudges.give(nudgeOf({ notAfter }));
     // A machine that stood still: no timer runs meanwhile.
     while (Date.now() <= notAfter);
     expect(nudges.heard("PostToolBatch").answer).toBeNull();
@@ -102,24 +93,24 @@ describe("a nudge by hook", () => {
 
   it("is not sent when its turn fails, or the agent ends", async () => {
     const failed = nudgeByHook();
-    const first = failed.give(nudge());
+    const first = failed.give(nudgeOf());
     failed.heard("StopFailure");
     expect(await first).toEqual({ kind: "not-sent", because: "no-input" });
     const over = nudgeByHook();
     over.heard("PreToolUse");
-    const second = over.give(nudge());
+    const second = over.give(nudgeOf());
     over.end();
     expect(await second).toEqual({ kind: "not-sent", because: "over" });
     expect(over.possible()).toBe(false);
-    expect(await over.give(nudge())).toEqual({ kind: "not-sent", because: "over" });
+    expect(await over.give(nudgeOf())).toEqual({ kind: "not-sent", because: "over" });
   });
 
   it("is not given when it could not be written down that it is, and not sent when the answer broke off", async () => {
     const nudges = nudgeByHook();
-    void nudges.give(nudge({ begin: () => false }));
+    void nudges.give(nudgeOf({ begin: () => false }));
     expect(nudges.heard("PostToolBatch").answer).toBeNull();
     const broken = nudgeByHook();
-    const delivery = broken.give(nudge());
+    const delivery = broken.give(nudgeOf());
     broken.heard("PostToolBatch").answer?.written?.(false);
     expect(await delivery).toEqual({ kind: "not-sent", because: "not-echoed" });
     expect(broken.heard("PreToolUse").read).toBeNull();

@@ -2,28 +2,16 @@ import type { NudgeDelivery, NudgeRefusal } from "@rouse/contract";
 import type { Nudge } from "../nudge/type-nudge.ts";
 import type { HookAnswer } from "./listen-for-hooks.ts";
 
-/** Puts words before a model where its program asks its hooks for some. */
-export interface HookNudges {
-  /** Whether such a place will come: a turn is under way. */
-  possible(): boolean;
-  give(nudge: Nudge): Promise<NudgeDelivery>;
-  /** A hook of the main agent was called. What it is answered, and the nudge that this call shows to have been read. */
-  heard(event: string): { readonly answer: HookAnswer | null; readonly read: string | null };
-  /** Nobody wants it said any more. Nothing happens when it was given, or is another. */
-  withdraw(id: string): void;
-  /** Its screen shows that it waits for a person, whatever its hooks said last: a turn that a person breaks off ends without one. */
-  rests(): void;
-  /** Words that were given and not seen again yet. */
-  given(): { readonly id: string; readonly text: string } | null;
-  /** The agent is over. */
-  end(): void;
-}
+export type HookNudges = ReturnType<typeof nudgeByHook>;
 
-/** Right before the model is asked; and at the end of a turn, which goes on then. */
+/** Hooks that can carry a message: right before the model is asked, and at the end of a turn, which goes on then. */
 const places: readonly string[] = ["PostToolBatch", "Stop"];
-/** The model has answered: it was asked with whatever was put before it until then. */
+/** After these the model has answered, and so has read what it was given before. */
 const answers: readonly string[] = ["PreToolUse", "PostToolBatch", "Stop"];
-/** Others come while it rests, too: that it has waited for long, that its conversation was made shorter. */
+/**
+ * Only these show that a turn is under way. Others also come while the program rests: that it has waited for long, that
+ * its conversation was compacted.
+ */
 const turnGoesOn: readonly string[] = [
   "UserPromptSubmit",
   "PreToolUse",
@@ -31,7 +19,7 @@ const turnGoesOn: readonly string[] = [
   "PostToolUseFailure",
   "PostToolBatch",
 ];
-/** No place comes before a person says something again. */
+/** After these no hook that can carry a message comes before a person writes again. */
 const turnEnds: readonly string[] = ["Stop", "StopFailure", "SessionEnd"];
 
 interface Waiting {
@@ -39,7 +27,8 @@ interface Waiting {
   settle(delivery: NudgeDelivery): void;
 }
 
-export function nudgeByHook(): HookNudges {
+/** Gives a message to a model through the answer to a hook. */
+export function nudgeByHook() {
   let underWay = false;
   let over = false;
   let waiting: Waiting | null = null;
@@ -49,6 +38,7 @@ export function nudgeByHook(): HookNudges {
     waiting?.settle({ kind: "not-sent", because });
   }
 
+  /** The screen shows that the program waits for a person: a turn that a person interrupts ends without a hook. */
   function rests(): void {
     underWay = false;
     refuse("no-input");
@@ -70,8 +60,9 @@ export function nudgeByHook(): HookNudges {
   }
 
   return {
+    /** Whether a hook will come that can carry a message: a turn is under way. */
     possible: () => underWay && !over,
-    give(nudge) {
+    give(nudge: Nudge): Promise<NudgeDelivery> {
       if (over) return Promise.resolve({ kind: "not-sent", because: "over" });
       return new Promise((resolve) => {
         const timer = setTimeout(() => refuse("expired"), Math.max(0, nudge.notAfter - Date.now()));
@@ -85,22 +76,28 @@ export function nudgeByHook(): HookNudges {
         };
       });
     },
-    heard(event) {
+    /**
+     * A hook of the main agent was called. Returns its answer, and the nudge that this call shows to have been read.
+     */
+    heard(event: string): { readonly answer: HookAnswer | null; readonly read: string | null } {
       const read = given !== null && answers.includes(event) ? given.id : null;
       if (read !== null) given = null;
       const said = answer(event);
-      // Whoever speaks to it now has seen where it stands.
+      // The person who writes now has seen the state of the agent.
       if (event === "UserPromptSubmit") refuse("attached");
       if (said !== null || turnGoesOn.includes(event)) underWay = true;
       else if (turnEnds.includes(event)) rests();
       return { answer: said, read };
     },
-    withdraw(id) {
+    /** Withdraws a nudge that waits. Nothing happens when it was given already. */
+    withdraw(id: string): void {
       if (waiting?.nudge.id === id) refuse("expired");
     },
     rests,
-    given: () => given,
-    end() {
+    /** A nudge that was given and not confirmed yet. */
+    given: (): { readonly id: string; readonly text: string } | null => given,
+    /** The agent has ended. */
+    end(): void {
       over = true;
       refuse("over");
     },

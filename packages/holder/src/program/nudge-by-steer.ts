@@ -2,22 +2,10 @@ import type { NudgeDelivery, NudgeRefusal } from "@rouse/contract";
 import { followSteered, type SteeredWords } from "@rouse/core";
 import type { HolderLog } from "../holder-log.ts";
 import type { Nudge } from "../nudge/type-nudge.ts";
+import type { Steered } from "./call-codex.ts";
 import type { CodexTurn } from "./find-codex-turn.ts";
-import type { Steered } from "./steer-codex.ts";
 
-/** Puts words into a turn of Codex by the server that runs it. No key is pressed: a person's half-typed line stays as it is. */
-export interface SteerNudges {
-  /** A turn is under way that words can be put into. */
-  possible(): boolean;
-  /** `null`: its server cannot be spoken to, and nothing was said. */
-  give(nudge: Nudge): Promise<NudgeDelivery | null>;
-  /** A line of its session file. */
-  heard(line: string): void;
-  /** The nudge that its file has shown to have been read: once, and not before it was sent. */
-  read(): string | null;
-  /** The agent is over. */
-  end(): void;
-}
+export type SteerNudges = ReturnType<typeof nudgeBySteer>;
 
 /** `words` is `null` once they were read. */
 interface Given {
@@ -26,9 +14,10 @@ interface Given {
   readonly sent: boolean;
 }
 
-export function nudgeBySteer(openTurn: () => CodexTurn | null, catchUp: () => void, log: HolderLog): SteerNudges {
+/** Puts a message into a turn through Codex's server. No key is pressed: a half-typed line stays as it is. */
+export function nudgeBySteer(openTurn: () => CodexTurn | null, catchUp: () => void, log: HolderLog) {
   let over = false;
-  /** A turn whose server was no use: another way is taken until the next. */
+  /** A turn whose server failed: until the next turn messages go another way. */
   let closedTo: string | null = null;
   let given: Given | null = null;
 
@@ -37,7 +26,7 @@ export function nudgeBySteer(openTurn: () => CodexTurn | null, catchUp: () => vo
     return turn?.turn === closedTo ? null : turn;
   }
 
-  /** Right before the words go out: connecting took a moment. */
+  /** Asked right before the words are sent: connecting took a moment. */
   function begin(nudge: Nudge, { turn }: CodexTurn): NudgeRefusal | null {
     if (over) return "over";
     if (Date.now() > nudge.notAfter) return "expired";
@@ -47,16 +36,18 @@ export function nudgeBySteer(openTurn: () => CodexTurn | null, catchUp: () => vo
     return null;
   }
 
-  /** Loaded only here: most agents are somebody else's, and most holders never say a word. */
+  /** Loads the code that talks to Codex only here: most holders never need it. */
   async function steer(turn: CodexTurn, nudge: Nudge): Promise<Steered> {
-    const loaded = await import("./steer-codex.ts").catch((error: unknown) => String(error));
+    const loaded = await import("./call-codex.ts").catch((error: unknown) => String(error));
     if (typeof loaded === "string") return { kind: "unreachable", because: loaded };
     return loaded.steerCodex(turn, nudge, () => begin(nudge, turn));
   }
 
   return {
+    /** A turn is under way that a message can be put into. */
     possible: () => find() !== null,
-    async give(nudge) {
+    /** `null`: the server cannot be reached, and nothing was sent. */
+    async give(nudge: Nudge): Promise<NudgeDelivery | null> {
       const turn = find();
       if (turn === null) return null;
       const said = await steer(turn, nudge);
@@ -76,16 +67,19 @@ export function nudgeBySteer(openTurn: () => CodexTurn | null, catchUp: () => vo
           return { kind: "not-sent", because: "not-echoed" };
       }
     },
-    heard(line) {
+    /** Takes a line of the session file. */
+    heard(line: string): void {
       if (given !== null && given.words !== null) given = { ...given, words: followSteered(given.words, line) };
     },
-    read() {
+    /** The nudge that the session file has shown to have been read: returned once, and not before it was sent. */
+    read(): string | null {
       if (given === null || given.words !== null || !given.sent) return null;
       const { id } = given;
       given = null;
       return id;
     },
-    end() {
+    /** The agent has ended. */
+    end(): void {
       over = true;
     },
   };

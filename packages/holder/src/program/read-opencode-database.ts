@@ -5,8 +5,8 @@ import { isPlainFile } from "../read-plain-file.ts";
 import type { FileTail } from "./tail-file.ts";
 
 /**
- * The conversations that opencode had with a person in this folder since then, the latest first. What its own helpers talk about is in others. Its tables
- * are not promised to anybody: `null` where they are not as expected, or not there yet.
+ * The conversations that opencode had with a person in this folder since then, latest first. Those of its subagents are
+ * left out. Its tables are undocumented: `null` where they are not as expected, or not there yet.
  */
 export function findConversations(file: string, folder: string, since: EpochMs): readonly string[] | null {
   const rows = read(file, (db) =>
@@ -22,15 +22,15 @@ export function findConversations(file: string, folder: string, since: EpochMs):
   return rows?.map(([id]) => id) ?? null;
 }
 
-/** A conversation that goes on may be long already; what was said before this life is not looked at anyway. */
+/** In events. A resumed conversation may be long; what was said before this life is not looked at anyway. */
 const furthestBack = 2000;
-/** The rest waits for the next look: nobody else is heard while this reads. */
+/** The rest waits for the next look: this process does nothing else while it reads. */
 const eventsPerLook = 200;
 const longestEvent = 1024 * 1024;
 
 type Row = [seq: number, type: string, data: string | null];
 
-/** Its events as lines of JSON, as if they stood in a file. Of one that is too long nothing is said. */
+/** The events of a conversation as lines of JSON, as if they stood in a file. Events that are too long are left out. */
 export function tailConversation(file: string, conversation: string): FileTail {
   let last: number | null = null;
 
@@ -64,8 +64,9 @@ function beginning(db: DatabaseSync, conversation: string): number {
 }
 
 /**
- * Opened anew for each look, and only to read: it is never in the way of the program that writes. Where that has closed it, reading would make files beside
- * it and leave them there. What cannot be read now may be readable later.
+ * The database is opened anew for each look, and only to read, so it never blocks the program that writes. Where that
+ * program has closed it, reading would create files beside it and leave them there, so it is not read. What cannot be
+ * read now may be readable later.
  */
 function read<T>(file: string, look: (db: DatabaseSync) => T): T | null {
   if (!isReadable(file)) return null;
@@ -82,7 +83,9 @@ function read<T>(file: string, look: (db: DatabaseSync) => T): T | null {
   }
 }
 
-/** SQLite opens what lies beside the file, where a link leads to, as well; one that is a pipe would keep us for ever. */
+/**
+ * SQLite also opens the files beside the database, where a link leads to; a pipe among them would block us for ever.
+ */
 function isReadable(file: string): boolean {
   if (!isPlainFile(file)) return false;
   const at = realpathSync(file);

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { endianness } from "node:os";
 import { join } from "node:path";
+import { attempt } from "../attempt.ts";
 import { identityOf, isSame } from "../processes/read-processes.ts";
 import type { ProcessId } from "../protocol/spec.ts";
 
@@ -10,12 +11,13 @@ export interface Connection {
   readonly to: number;
 }
 
-/** Who made a connection: the program itself, somebody else, or nobody can look. */
+/** Which process made a connection: the program, another one, or one that cannot be found out. */
 export type Caller = "program" | "somebody-else" | "unknown";
 
 /**
- * Tells a program from its tools, which have its environment and can read its files: a connection belongs to the process that has it open. Whoever called first
- * is the program from then on, because no tool runs before that; another of `candidates` may take its place once it is gone.
+ * Tells a program from its tools, which have its environment and can read its files: a connection belongs to the
+ * process that has it open. The first caller is the program from then on, because no tool runs before that. Once it is
+ * gone, another of `candidates` may take its place.
  */
 export function recogniseCaller(
   candidates: () => readonly number[],
@@ -44,11 +46,11 @@ export function recogniseCaller(
   }
 }
 
-/** As the kernel names the caller's end of it; `null` when it is closed already, which is no reason to believe anybody. */
+/** The kernel's name of the caller's end; `null` when that is closed already, which is no reason to trust it. */
 function socketOf({ from, to }: Connection, proc: string): string | "unknown" | null {
   let isRead = false;
   for (const table of ["tcp", "tcp6"]) {
-    const rows = read(join(proc, "net", table));
+    const rows = attempt(() => readFileSync(join(proc, "net", table), "utf8"));
     if (rows === null) continue;
     isRead = true;
     // number: local-address:port remote-address:port state … uid timeout inode
@@ -59,7 +61,10 @@ function socketOf({ from, to }: Connection, proc: string): string | "unknown" | 
   return isRead ? null : "unknown";
 }
 
-/** 127.0.0.1, or the same inside IPv6, in words of the machine. Whoever comes from another address of it may come from the same port. */
+/**
+ * 127.0.0.1, or the same inside IPv6, in the machine's byte order. The address is compared because a caller from
+ * another local address may use the same port.
+ */
 const loopback = endianness() === "LE" ? "(?:0{16}FFFF0000)?0100007F" : "(?:0{20}FFFF)?7F000001";
 
 const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4, "0");
@@ -67,24 +72,11 @@ const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4
 function hasOpen(pid: number, socket: string, proc: string): "yes" | "no" | "unknown" {
   const folder = join(proc, String(pid), "fd");
   try {
-    return readdirSync(folder).some((file) => target(join(folder, file)) === socket) ? "yes" : "no";
+    // A descriptor may be closed meanwhile.
+    return readdirSync(folder).some((file) => attempt(() => readlinkSync(join(folder, file))) === socket)
+      ? "yes"
+      : "no";
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "ENOENT" ? "no" : "unknown";
-  }
-}
-
-function target(file: string): string | null {
-  try {
-    return readlinkSync(file);
-  } catch {
-    return null; // closed meanwhile
-  }
-}
-
-function read(file: string): string | null {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return null;
   }
 }

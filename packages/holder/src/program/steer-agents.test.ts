@@ -1,9 +1,8 @@
 import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { HolderReport, Sight } from "@rouse/contract";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type Client, until, type World } from "../holding.test-support.ts";
-import { worldOfEach } from "../world-of-each.test-support.ts";
+import { type Client, until } from "../holding.test-support.ts";
+import { freshWorld } from "../world-of-each.test-support.ts";
 import { type CodexAtWork, makeCodexAtWork } from "./codex-at-work.test-support.ts";
 import {
   type CodexServer,
@@ -13,23 +12,17 @@ import {
   thread,
   turn,
 } from "./codex-server.test-support.ts";
+import { reportsOf, sightsOf } from "./watched-program.test-support.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-let world: World;
+const world = freshWorld();
 let server: CodexServer | null = null;
-worldOfEach((fresh) => {
-  world = fresh;
-});
 afterEach(async () => {
   await server?.stop();
   server = null;
-  await world.remove();
 });
 
-const reportsOf = ({ heard }: Client): HolderReport[] =>
-  heard.flatMap((message) => (message.say === "report" ? [message.report] : []));
-const sightsOf = (client: Client): Sight[] => reportsOf(client).flatMap(({ sights }) => sights);
 const readBy = (client: Client): string[] =>
   sightsOf(client).flatMap((sight) => (sight.kind === "nudge-read" ? [sight.nudge] : []));
 

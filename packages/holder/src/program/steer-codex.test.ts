@@ -1,28 +1,16 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type CodexServer, type Manners, startCodexServer, thread, turn } from "./codex-server.test-support.ts";
-import { steerCodex } from "./steer-codex.ts";
+import { describe, expect, it, vi } from "vitest";
+import { steerCodex } from "./call-codex.ts";
+import { codexServerOfEach, type Manners, thread, turn } from "./codex-server.test-support.ts";
 
-let folder: string;
-let server: CodexServer | null;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "rouse-steer-"));
-  server = null;
-});
-afterEach(async () => {
-  await server?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+const codex = codexServerOfEach();
 
 const words = { id: "a/1/nudge/1", text: "FACT: The same call 5 times.\n\nWhat do you need?" };
-const path = () => join(folder, "s");
 
 async function steer(manners: Manners = {}, begin: Parameters<typeof steerCodex>[2] = () => null) {
-  server = await startCodexServer(path(), manners);
-  return steerCodex({ server: path(), thread, turn }, words, begin);
+  await codex.start(manners);
+  return steerCodex({ server: codex.at(), thread, turn }, words, begin);
 }
 
 describe("words for a turn of Codex", () => {
@@ -30,21 +18,21 @@ describe("words for a turn of Codex", () => {
     expect(await steer()).toEqual({ kind: "steered" });
     const input = [{ type: "text", text: words.text, text_elements: [] }];
     const sent = { threadId: thread, expectedTurnId: turn, clientUserMessageId: words.id, input };
-    expect(server?.steered).toEqual([sent]);
-    expect(server?.methods).toEqual(["initialize", "initialized", "thread/loaded/list", "turn/steer"]);
+    expect(codex.server()?.steered).toEqual([sent]);
+    expect(codex.server()?.methods).toEqual(["initialize", "initialized", "thread/loaded/list", "turn/steer"]);
   });
 
   it("leave no connection behind, however it went", async () => {
     for (const manners of [{}, { active: "another" }, { steer: "garbage" }, { loaded: [] }] satisfies Manners[]) {
       await steer(manners);
-      await vi.waitFor(() => expect(server?.connections()).toEqual({ all: 1, open: 0 }), 30_000);
-      await server?.stop();
+      await vi.waitFor(() => expect(codex.server()?.connections()).toEqual({ all: 1, open: 0 }), 30_000);
+      await codex.server()?.stop();
     }
   });
 
   it("are refused when another turn runs by now", async () => {
     expect(await steer({ active: "another" })).toEqual({ kind: "refused", because: "it said no" });
-    expect(server?.steered).toHaveLength(1);
+    expect(codex.server()?.steered).toHaveLength(1);
   });
 
   const long = JSON.stringify({ id: 1, result: "x".repeat(300_000) });
@@ -60,7 +48,7 @@ describe("words for a turn of Codex", () => {
     const begin = vi.fn(() => null);
     expect(await steer(manners, begin)).toEqual({ kind: "unreachable", because });
     expect(begin).not.toHaveBeenCalled();
-    expect(server?.steered).toEqual([]);
+    expect(codex.server()?.steered).toEqual([]);
   });
 
   it.each<[string, string | Buffer]>([
@@ -76,12 +64,12 @@ describe("words for a turn of Codex", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const silent = steer({ initialize: null });
-      await vi.waitFor(() => expect(server?.methods).toContain("initialize"), 30_000);
+      await vi.waitFor(() => expect(codex.server()?.methods).toContain("initialize"), 30_000);
       vi.advanceTimersByTime(5000);
       expect(await silent).toEqual({ kind: "unreachable", because: "it does not answer" });
-      await server?.stop();
+      await codex.server()?.stop();
       const unanswered = steer({ steer: null });
-      await vi.waitFor(() => expect(server?.steered).toHaveLength(1), 30_000);
+      await vi.waitFor(() => expect(codex.server()?.steered).toHaveLength(1), 30_000);
       vi.advanceTimersByTime(10_000);
       expect(await unanswered).toEqual({ kind: "unanswered", because: "it does not answer" });
     } finally {
@@ -91,17 +79,17 @@ describe("words for a turn of Codex", () => {
 
   it("are held back when they are not to be said any more by the time they could be", async () => {
     expect(await steer({}, () => "expired")).toEqual({ kind: "held-back", because: "expired" });
-    expect(server?.methods).not.toContain("turn/steer");
+    expect(codex.server()?.methods).not.toContain("turn/steer");
   });
 
   it("find nobody behind a file, a socket that nobody listens at, or one that speaks something else", async () => {
     const nobody = { kind: "unreachable" };
-    writeFileSync(join(folder, "file"), "");
-    const ask = (name: string) => steerCodex({ server: join(folder, name), thread, turn }, words, () => null);
+    writeFileSync(codex.at("file"), "");
+    const ask = (name: string) => steerCodex({ server: codex.at(name), thread, turn }, words, () => null);
     expect(await ask("file")).toMatchObject(nobody);
     expect(await ask("nothing")).toMatchObject(nobody);
     const other = createServer((client) => client.resume().end("220 mail\r\n"));
-    await new Promise<void>((listening) => other.listen(join(folder, "other"), listening));
+    await new Promise<void>((listening) => other.listen(codex.at("other"), listening));
     expect(await ask("other")).toMatchObject(nobody);
     await new Promise((closed) => other.close(closed));
   });

@@ -2,28 +2,29 @@ import { readSync } from "node:fs";
 import { readPlainFile } from "../read-plain-file.ts";
 import { type LineSplitter, splitLines } from "../watch/split-lines.ts";
 
-/** A file that somebody else writes line by line. */
+/** A file that another process writes line by line. */
 export interface FileTail {
-  /** Whole lines that came since the last look. A line without an end waits for it. */
+  /** Whole lines since the last look. A line without an end waits for its end. */
   look(): string[];
 }
 
-/** A conversation that goes on may be long already; what was said before this life is not looked at anyway. */
+/** In bytes. A resumed conversation may be long; what was said before this life is not looked at anyway. */
 const furthestBack = 8 * 1024 * 1024;
 const pieceBytes = 256 * 1024;
-/** The rest waits for the next look: nobody else is heard while this reads. */
+/** The rest waits for the next look: this process does nothing else while it reads. */
 const piecesPerLook = 8;
 const longestLine = 1024 * 1024;
 
 /**
- * Opened anew for each look: a file that was replaced or shortened is read from its beginning. One that cannot be read says nothing, which may change.
+ * The file is opened anew for each look: one that was replaced or shortened is read from its beginning. One that cannot
+ * be read gives no lines for now.
  */
 export function tailFile(file: string): FileTail {
   let lines: LineSplitter = splitLines(longestLine);
   let at: number | null = null;
   let inode = 0;
 
-  /** Where to go on: the beginning of what is not known yet. */
+  /** Where to go on reading. */
   function place(size: number, found: number): number {
     if (at !== null && inode === found && size >= at) return at;
     inode = found;

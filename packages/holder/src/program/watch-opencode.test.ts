@@ -20,8 +20,8 @@ const callsOf = (client: Client): number => ofKind(client, "tool-ended").length;
 const sessionsOf = (client: Client): string[] => ofKind(client, "session").map(({ id }) => id);
 
 /**
- * It makes calls, each of them when the one before was told: so its log was looked at as often at least. Every second or third look at it is also one for
- * a conversation that went on later.
+ * It makes calls, each of them when the one before was told: so its log was looked at as often at least. Every second
+ * or third look at it is also one for a conversation that went on later.
  */
 async function makesCalls(client: Client, times: number): Promise<void> {
   for (let n = 0; n < times; n++) {

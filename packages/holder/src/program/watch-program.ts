@@ -15,25 +15,23 @@ import {
   type TypedWords,
 } from "@rouse/core";
 import type { HolderLog } from "../holder-log.ts";
-import type { Containment } from "../nudge/contain-agent.ts";
+
 import { areSame } from "../processes/read-processes.ts";
 import type { TreeWatch } from "../processes/watch-tree.ts";
-import { inputOf } from "../protocol/input-of.ts";
-import type { Spec } from "../protocol/spec.ts";
+import { inputOf, type Spec } from "../protocol/spec.ts";
 import { createAlarm, readClock } from "../watch/clock.ts";
 import { type CodexScreen, type CodexTurn, findCodexScreen, findCodexTurn } from "./find-codex-turn.ts";
 import { findRunning, isInFront, processesOf, type Running } from "./find-running.ts";
 import { findCleared, findOtherFiles, findSessionFile, hasNeighbour, lastWritten } from "./find-session-file.ts";
 import { emptyHooks, openHooks } from "./give-hooks.ts";
-import { type HookAnswer, parseHook } from "./listen-for-hooks.ts";
+import { type Containment, type HookAnswer, parseHook, withholdTool } from "./listen-for-hooks.ts";
 import { type HookNudges, nudgeByHook } from "./nudge-by-hook.ts";
 import { nudgeBySteer, type SteerNudges } from "./nudge-by-steer.ts";
 import { type Connection, recogniseCaller } from "./recognise-caller.ts";
 import { type FileTail, tailFile } from "./tail-file.ts";
-import { withholdTool } from "./withhold-tools.ts";
 
-/** Whoever joins what the eyes of a program see. */
-export interface ProgramNews {
+/** Receives what is seen of a program. */
+interface ProgramNews {
   saw(eye: Eye, sights: readonly Sight[]): void;
   /** Another program than before runs. */
   runs(family: AgentFamily): void;
@@ -41,39 +39,41 @@ export interface ProgramNews {
   readonly containment: Containment;
 }
 
-/** What a holder knows of the program it holds, besides its screen and its stream: its hooks, the file it keeps, and which one it is. */
+/** What a holder knows about its agent's program by its hooks, its session file and its processes. */
 export interface ProgramWatch {
-  /** What to start, and what to add to its environment. */
+  /** What to start, and what to add to the environment. */
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   begin(tree: TreeWatch, news: ProgramNews): void;
   family(): AgentFamily;
   eyes(): EyeState[];
   input(): AgentInput;
-  /** Its stream names the conversation it has: whoever else works in the same folder, its file is known by that. */
+  /**
+   * The stream names the current conversation: its file is found by that id, also where others work in the same folder.
+   */
   entered(session: string): void;
-  /** Its screen shows that its turn is over. */
+  /** The screen shows that the turn is over. */
   rests(): void;
   readonly nudges: HookNudges;
   readonly steer: SteerNudges;
-  /** Whether what is typed comes to its program, as far as that is known. */
+  /** Whether what is typed reaches the program, as far as that is known. */
   inFront(): boolean;
-  /** Words of ours are typed into it. */
+  /** A nudge is being typed. */
   typed(nudge: { readonly id: string; readonly text: string }): void;
-  /** The file it keeps says when its model is asked with them: what its screen shows is no news then. */
+  /** Whether the session file shows when a nudge was read: what the screen shows of it adds nothing then. */
   tellsReceipts(): boolean;
-  /** Its program asks us before each tool. */
+  /** Whether the program calls a hook before each tool. */
   hooksOpen(): boolean;
-  /** Its full screen, if it is Codex's and has its turns in a server. */
+  /** The program, if it is a Codex with a full screen that has its turns in a server. */
   codexScreen(): CodexScreen | null;
-  /** Reads what its file says by now: whoever is about to tell what came after that wants it told first. */
+  /** Reads the session file up to now, so that it is reported before what comes after it. */
   catchUp(): void;
-  /** A last look at its file. */
+  /** Takes a last look at the session file. */
   end(): void;
 }
 
 const lookMs = 500;
-/** A program is looked for often while an agent starts, and seldom once it runs. */
+/** The program is looked for often while an agent starts, and rarely once it runs. */
 const searchMs = 1000;
 const seldomMs = 5000;
 const startingMs = 30_000;
@@ -105,7 +105,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
   let news: ProgramNews | null = null;
   const looking = createAlarm(look);
 
-  /** Its tools have its token. One of them could speak of a limit that is none, or take a nudge and say that it was read. */
+  /** The tools of a program have its token, too: one could report a false limit, or take a nudge and confirm it. */
   function admit(connection: Connection): boolean {
     const caller = tree === null ? "unknown" : callerOf(connection);
     if (caller === "unknown") hooksOpenTo = "its tools could call them as well";
@@ -113,7 +113,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     return caller !== "somebody-else";
   }
 
-  /** What was started, and the program where that is something else. */
+  /** The process that was started, and the program's own where that is another. */
   function ownProcesses(): readonly number[] {
     if (tree === null) return [];
     const { pid } = tree.root().agent;
@@ -137,7 +137,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     return answer ?? withheld ?? { body: {} };
   }
 
-  /** Its hooks say that a person cleared the conversation, and not before their next words which one it has now. Its files do. */
+  /** A hook says that a person cleared the conversation, but not which one follows. The files show that. */
   function enterCleared(): void {
     const file = cleared === null ? null : findCleared(cleared.transcript, cleared.at);
     if (file === null) return;
@@ -148,7 +148,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     follow({ file });
   }
 
-  /** A conversation that was begun anew is kept in another file. */
+  /** A new conversation is kept in another file. */
   function follow({ file, conversation, since = null }: Followed): void {
     if (file === tail?.file && conversation === tail.conversation) return;
     const followed = conversation === undefined ? tailFile(file) : database?.tailConversation(file, conversation);
@@ -175,7 +175,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
   }
 
   function search(): void {
-    // In one database a person goes from conversation to conversation, and nothing else tells.
+    // In a database of many conversations only another look shows that a person switched.
     const isKnown = spec.family !== "generic" && running !== null && tail !== null && tail.conversation === undefined;
     searchAt = Date.now() + (Date.now() - startedAt < startingMs ? searchMs : seldomMs);
     if (tree === null) return;
@@ -187,13 +187,13 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     if (running === null) return;
     if (tail === null) searchFile(running, new Set(members.map(({ pid }) => pid)));
     else if (tail.conversation === undefined) searchLater(() => members);
-    // The conversation that went on last may be that of another one, which a tool of it runs.
+    // While a tool runs, the conversation that was continued last may be that of an opencode which the tool runs.
     else if (fileState.tools.length === 0) searchFile(running, processesOf(running, members));
   }
 
   /**
-   * A person may go to another conversation in its screen, which hooks tell. One that was there while others worked in its folder is not taken for its own, also
-   * when they are gone.
+   * A person may switch to another conversation in the screen; where there are hooks, they tell. A file that appeared
+   * while others worked in the folder is never taken for the agent's own, also when the others are gone.
    */
   function searchLater(look: TreeWatch["look"]): void {
     if (running === null || tail === null || spec.structured || hooksHeard || fileState.tools.length > 0) return;
@@ -208,35 +208,37 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     const newest = others.findLast(({ isLater }) => isLater);
     if (newest === undefined) return;
     session = null;
-    // What is older in it was said before, in this life or in another.
+    // Older lines in the file were written before, in this life or in another.
     follow({ file: newest.file, since: isCodex ? null : lastWritten(tail.file) });
   }
 
-  /** What a script runs now may be another program than what it ran before. */
+  /** A script may run one program after another. */
   function enter(found: Running): void {
     running = found;
     if (spec.family !== "generic") return;
-    tail = null;
-    session = null;
-    fileState = startStream();
+    leaveConversation();
     if (found.family === family) return;
     family = found.family;
     news?.runs(family);
   }
 
-  /** What comes after it in a script, a shell maybe, is somebody else. */
+  /** The program has ended, and what follows it in a script, a shell maybe, is another. */
   function leave(): void {
     if (running === null) return;
     readFile();
     running = null;
-    tail = null;
-    session = null;
-    fileState = startStream();
+    leaveConversation();
     family = "generic";
     news?.runs(family);
   }
 
-  /** One that was started by its own name may not be found among processes. */
+  function leaveConversation(): void {
+    tail = null;
+    session = null;
+    fileState = startStream();
+  }
+
+  /** A program that was started by its own name may not be found among the processes. */
   function inFront(): boolean {
     if (running !== null && isInFront(running)) return true;
     const found = tree === null ? null : findRunning(tree.root().agent.pid, tree.look());
@@ -250,7 +252,7 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     else blind = found.because;
   }
 
-  /** Only here is it needed, and it is not small. */
+  /** Loaded only where opencode runs, because it is not small. */
   function loadDatabase(): void {
     loading = true;
     import("./read-opencode-database.ts").then(
@@ -292,7 +294,9 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
     return after === null ? [{ kind: "nudge-read", nudge }] : [];
   }
 
-  /** What a script does with the lines nobody knows: it may print other things between them, or none of them. */
+  /**
+   * Nobody knows what a script does with the lines of a stream: it may print other things between them, or drop them.
+   */
   function whyNoStream(): string {
     const prints = running !== null && printsStream(running.family, running.args);
     return prints ? "it is printed inside a script, where it is not read" : "not asked for";
@@ -363,15 +367,15 @@ export async function watchProgram(spec: Spec, pluginFolder: string, log: Holder
   };
 }
 
-/** What is read of a conversation: a file, or one of many in a database. */
+/** What is read as a conversation: a file, or one of many in a database. */
 interface Followed {
   readonly file: string;
   readonly conversation?: string;
-  /** Only what came after that is of this life; `null`: after it was started. */
+  /** Only lines after this moment belong to this life; `null`: after the start of the program. */
   readonly since?: EpochMs | null;
 }
 
-/** One that was over before anybody looked at its process: it was where it was started, as far as anybody can know. */
+/** The program of an agent that ended before its processes were looked at, as it was started. */
 function asStarted(spec: Spec, startedAt: number): Running | null {
   const program = findProgram(spec.resumed ?? spec.command);
   if (program === null || program.family !== spec.family) return null;

@@ -1,10 +1,10 @@
 import { mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { HolderReport, Sight } from "@rouse/contract";
-import { afterEach } from "vitest";
+import { beforeEach } from "vitest";
 import type { Client, World } from "../holding.test-support.ts";
 import type { Spec } from "../protocol/spec.ts";
-import { worldOfEach } from "../world-of-each.test-support.ts";
+import { freshWorld } from "../world-of-each.test-support.ts";
 
 /** Where a program is started for one test: below a home of its own, by a holder that tells us everything. */
 export interface Workplace {
@@ -17,14 +17,12 @@ export interface Workplace {
 
 /** One for each test of a file, gone with everybody in it after that. */
 export function workplaceOfEach(take: (place: Workplace) => void): void {
-  let world: World;
-  worldOfEach((fresh) => {
-    world = fresh;
+  const world = freshWorld();
+  beforeEach(() => {
     const cwd = join(realpathSync(world.home), "work");
     mkdirSync(cwd);
     take({ home: world.home, cwd, files: world.files, start });
   });
-  afterEach(() => world.remove());
 
   async function start(command: readonly string[], { env, ...changes }: Partial<Spec> = {}): Promise<Client> {
     const spec = world.spec(command, { cwd: join(realpathSync(world.home), "work"), ...changes });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { containAgent } from "../nudge/contain-agent.ts";
 import type { ContainOrder } from "../protocol/messages.ts";
+import { withholdTool } from "./listen-for-hooks.ts";
 import { nudgeByHook } from "./nudge-by-hook.ts";
 import { nudgeBySteer } from "./nudge-by-steer.ts";
-import { withholdTool } from "./withhold-tools.ts";
 
 const contain = () =>
   containAgent({

@@ -1,6 +1,6 @@
 /**
- * Frames on a holder's socket: four bytes of length, one byte of kind, the rest. JSON for what is said, plain bytes for what is written and
- * typed, with the offset of the first byte before output.
+ * Frames on a holder's socket: four bytes of length, one byte of kind, the payload. Messages are JSON, output and typed
+ * input are plain bytes. Output has the offset of its first byte before it.
  */
 const kinds = { json: 1, output: 2, input: 3 } as const;
 
@@ -9,7 +9,7 @@ export type Frame =
   | { readonly kind: "output"; readonly offset: number; readonly bytes: Buffer }
   | { readonly kind: "input"; readonly bytes: Buffer };
 
-/** Longer than anything we send: a peer that claims more is not one of ours. */
+/** Longer than any frame we send: a peer that announces more is not one of ours. */
 const longest = 16 * 1024 * 1024;
 
 export function jsonFrame(value: unknown): Buffer {
@@ -17,7 +17,7 @@ export function jsonFrame(value: unknown): Buffer {
   return Buffer.concat([header(body.length, kinds.json), body]);
 }
 
-/** Header only: the bytes follow as they are, without being copied. */
+/** The header only: the bytes are sent after it, without being copied. */
 export function outputHeader(offset: number, length: number): Buffer {
   const head = Buffer.allocUnsafe(13);
   head.writeUInt32BE(length + 9, 0);
@@ -37,7 +37,9 @@ function header(length: number, kind: number): Buffer {
   return head;
 }
 
-/** Puts frames together from whatever pieces arrive. Throws on what cannot be a frame: the connection is of no more use then. */
+/**
+ * Puts frames together from the pieces that arrive. Throws on what cannot be a frame: the connection is useless then.
+ */
 export function createFrameReader(take: (frame: Frame) => void): (chunk: Buffer) => void {
   let pieces: Buffer[] = [];
   let held = 0;

@@ -1,5 +1,8 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { attempt } from "../attempt.ts";
+import { writeWhole } from "../write-whole.ts";
 import type { MonitorId } from "./admit-monitors.ts";
 
 /**
@@ -11,11 +14,12 @@ import type { MonitorId } from "./admit-monitors.ts";
  *     orders.jsonl    orders already carried out, and nudges begun, by key
  *     recovery.json   where its present life goes on, and recovery-state.json the state it goes on with
  *     output, marks   the last output and when it came (see output-ring.ts)
- *     secret          what whoever connects has to show, made anew for each life
- *     plugin/         what a program is given for this life, besides its command: its hooks
+ *     secret          what a peer has to show when it connects, new for each life
+ *     plugin/         the hooks that a program is given for this life
  *     socket          unless its path would be too long for a socket; holder.json says where it is
  *
- * Beside them, `store.json` says whose monitor came last: id of its database and epoch; a folder `.removed-AGENT` is on its way out.
+ * Beside them, `store.json` says which monitor came last: id of its database and epoch. A folder `.removed-AGENT` is
+ * being deleted.
  */
 export const holdersFolder = (home: string): string => join(home, "holders");
 
@@ -41,12 +45,26 @@ export function holderFiles(home: string, agentId: string) {
 
 export type HolderFiles = ReturnType<typeof holderFiles>;
 
-/** The monitor that came last; `null` when none ever did, or what it left is not (yet) whole. */
+/** The monitor that came last; `null` when none ever did, or its file is not (yet) whole. */
 export function readStore(home: string): MonitorId | null {
-  try {
-    const { store, epoch } = JSON.parse(readFileSync(storeFile(home), "utf8")) as Partial<MonitorId>;
-    return typeof store === "string" && Number.isSafeInteger(epoch) ? { store, epoch: Number(epoch) } : null;
-  } catch {
-    return null;
-  }
+  const { store, epoch }: Partial<MonitorId> = attempt(() => JSON.parse(readFileSync(storeFile(home), "utf8"))) ?? {};
+  return typeof store === "string" && Number.isSafeInteger(epoch) ? { store, epoch: Number(epoch) } : null;
 }
+
+/**
+ * The secret that a peer must show when it connects to a holder: new for each life, in a file that only its owner can
+ * read. It replaces asking the system who the peer is, because Node cannot read SO_PEERCRED.
+ */
+export function makeSecret(file: string): string {
+  const secret = randomBytes(32).toString("hex");
+  writeWhole(file, secret);
+  return secret;
+}
+
+/** `""` when it cannot be read: the holder then refuses the connection and says why. */
+export const readSecret = (file: string): string => attempt(() => readFileSync(file, "utf8")) ?? "";
+
+/** Compares in constant time. */
+export const isSecret = (given: string, secret: string): boolean => timingSafeEqual(digest(given), digest(secret));
+
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest();

@@ -1,6 +1,16 @@
-import type { AgentFamily, ExitStatus, HolderInfo, RestartRule, TreeTier, UserPattern } from "@rouse/contract";
+import type {
+  AgentFamily,
+  AgentInput,
+  ExitStatus,
+  HolderInfo,
+  RestartRule,
+  TreeTier,
+  UserPattern,
+} from "@rouse/contract";
+import { takesMessages } from "@rouse/core";
 
-// What lies in an agent's folder as JSON. Types only: whoever reads a file that somebody may have edited has schemas for them (read-holder-files.ts).
+// What lies in an agent's folder as JSON. The daemon reads files that somebody may have edited with schemas
+// (read-holder-files.ts).
 
 /** How a holder reads its agent's terminal; the monitor sends it anew when the policy changes. */
 export interface WatchSettings {
@@ -19,16 +29,16 @@ export interface Spec {
   /** The database it is started for; absent or `null`: that of the first monitor that comes. */
   readonly store?: string | null | undefined;
   readonly command: readonly string[];
-  /** What this life is started with instead, when its program goes on with a conversation it had. */
+  /** The command of this life instead, when the program resumes a conversation. */
   readonly resumed?: readonly string[] | undefined;
-  /** That conversation. */
+  /** The id of that conversation. */
   readonly session?: string | undefined;
-  /** What is typed into its program when that shows its input. */
+  /** A text that is typed as soon as the program shows its input. */
   readonly opening?: string | undefined;
   readonly cwd: string;
   /** The whole environment, the agent's own token included: the file is for its owner only. */
   readonly env: Readonly<Record<string, string>>;
-  /** A terminal of its own, or pipes when it was started in the middle of some. */
+  /** A terminal of its own, or pipes when it was started inside a pipeline. */
   readonly io: "terminal" | "pipes";
   readonly foreground: boolean;
   readonly family: AgentFamily;
@@ -38,19 +48,21 @@ export interface Spec {
   /** How much of the output is kept. */
   readonly keepBytes: number;
   readonly watch: WatchSettings;
-  /** Its owner's own rule: stop it after so long without any sign of work. Files of an earlier version do not have it. */
+  /** Its owner's rule: stop it after so long without any sign of work. Files of an earlier version do not have it. */
   readonly idleKillMs?: number | null | undefined;
-  /** What follows when it ends. Files of an earlier version do not have it, nor has what was started in a person's terminal. */
+  /**
+   * What follows when it ends. Absent in files of an earlier version, and for agents started in a person's terminal.
+   */
   readonly restart?: RestartRule | undefined;
 }
 
-/** A process, told from another that got the same number later by when it was started (clock ticks since boot). */
+/** A process. Its start (clock ticks since boot) tells it from a later process with the same number. */
 export interface ProcessId {
   readonly pid: number;
   readonly startTicks: number;
 }
 
-/** Who holds an agent. The file exists for as long as the name is taken, and is stale when its `holder` process is gone. */
+/** Who holds an agent. The file exists while the name is taken, and is stale when its `holder` process is gone. */
 export interface HolderFile {
   readonly agentId: string;
   readonly incarnation: number;
@@ -60,12 +72,12 @@ export interface HolderFile {
   readonly tier: TreeTier;
   /** Folder of the agent's control group. */
   readonly cgroup: string | null;
-  /** Found in the environment of every process of the tree that did not clean it. */
+  /** Value of `ROUSE_MARK` in the environment of every process of the tree that did not clear its environment. */
   readonly mark: string;
   readonly startedAt: number;
-  /** The database it belongs to, `null` before the first monitor came. Holders of earlier versions have none, and ask for no secret. */
+  /** The database it belongs to, `null` before the first monitor came. Earlier versions have none, and no secret. */
   readonly store?: string | null | undefined;
-  /** When it left processes: which, and the homes of Codex it ran with, because a server there may be its to end. */
+  /** Processes that outlived the agent, and the Codex homes it ran with: a server there may be left over as well. */
   readonly left?: { readonly known: readonly ProcessId[]; readonly codexHomes: readonly string[] } | undefined;
 }
 
@@ -73,17 +85,40 @@ export interface ExitFile {
   readonly incarnation: number;
   readonly at: number;
   readonly exit: ExitStatus;
-  /** When a person said, while no monitor ran, that it is to stay down. */
+  /** When a person ordered, while no monitor ran, that it stays down. */
   readonly keptDownAt?: number | undefined;
 }
 
-/** What its owner said of it when it was started. */
+/** What the owner asked for when the agent was started. */
 export const wishesOf = (spec: Spec): Pick<HolderInfo, "idleKillMs" | "restart" | "announcesMarker"> => ({
   idleKillMs: spec.idleKillMs ?? null,
   ...(spec.restart === undefined ? {} : { restart: spec.restart }),
   ...(announcesMarker(spec) ? { announcesMarker: true } : {}),
 });
 
-/** Whoever is told in its prompt to write the marker when it is done will write it when it is done. */
+/** An agent whose command contains the completion marker was asked to write it when it is done. */
 const announcesMarker = ({ command, watch: { completionMarker } }: Spec): boolean =>
   completionMarker.trim() !== "" && command.some((word) => word.includes(completionMarker.trim()));
+
+/**
+ * The best way to give the agent a message now. An agent whose stream is read has no screen that would show where to
+ * type. In an unknown program a typed line and Enter could do anything.
+ */
+export function inputOf(
+  { command, io, structured, family }: Spec,
+  now: InputNow = { family, hooks: false, steer: false },
+): AgentInput {
+  if (structured && takesMessages(command)) return "stdin";
+  if (now.hooks) return "hook";
+  if (io !== "terminal" || structured || now.family === "generic") return "none";
+  return now.steer ? "steer" : "terminal";
+}
+
+interface InputNow {
+  /** The program that runs now. */
+  readonly family: AgentFamily;
+  /** A hook will be called before the turn ends. */
+  readonly hooks: boolean;
+  /** A message can be put into the turn under way. */
+  readonly steer: boolean;
+}

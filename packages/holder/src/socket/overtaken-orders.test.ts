@@ -1,18 +1,14 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { type Client, until, type World } from "../holding.test-support.ts";
+import { describe, expect, it, vi } from "vitest";
+import { type Client, until } from "../holding.test-support.ts";
 import { isSame, readProcess } from "../processes/read-processes.ts";
 import type { HolderFile } from "../protocol/spec.ts";
-import { worldOfEach } from "../world-of-each.test-support.ts";
+import { freshWorld } from "../world-of-each.test-support.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-let world: World;
-worldOfEach((fresh) => {
-  world = fresh;
-});
-afterEach(() => world.remove());
+const world = freshWorld();
 
 const sh = (script: string): string[] => ["sh", "-c", script];
 

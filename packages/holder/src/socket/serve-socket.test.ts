@@ -1,18 +1,15 @@
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { type Client, storeOfTests, until, type World } from "../holding.test-support.ts";
 import { isSame } from "../processes/read-processes.ts";
-import { readSecret } from "../protocol/holder-secret.ts";
-import { worldOfEach } from "../world-of-each.test-support.ts";
+import { reportsOf } from "../program/watched-program.test-support.ts";
+import { readSecret } from "../protocol/holder-files.ts";
+import { freshWorld } from "../world-of-each.test-support.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-let world: World;
-worldOfEach((fresh) => {
-  world = fresh;
-});
-afterEach(() => world.remove());
+const world = freshWorld();
 
 const sh = (script: string): string[] => ["sh", "-c", script];
 const size = { cols: 80, rows: 24 };
@@ -24,8 +21,6 @@ async function held(
   const holder = await world.start(world.spec(sh(script), changes));
   return { holder, client: await world.connect(holder) };
 }
-
-const reportsOf = (client: Client) => client.heard.flatMap((each) => (each.say === "report" ? [each.report] : []));
 
 describe("a probe", () => {
   it("is told who is held, and how it ended once it is over", async () => {

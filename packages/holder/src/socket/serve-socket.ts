@@ -7,16 +7,15 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type ExitStatus, Fault, type HolderInfo, type HolderRefusal, type HolderReport } from "@rouse/contract";
 import type { Admission } from "../protocol/admit-monitors.ts";
 import { createFrameReader, type Frame, jsonFrame } from "../protocol/frames.ts";
-import { isSecret } from "../protocol/holder-secret.ts";
-import type { FromHolder, Size, ToHolder } from "../protocol/messages.ts";
-import { readMessage } from "../protocol/read-message.ts";
+import { isSecret } from "../protocol/holder-files.ts";
+import { type FromHolder, readMessage, type Size, type ToHolder } from "../protocol/messages.ts";
 import type { WatchSettings } from "../protocol/spec.ts";
 import type { Reports } from "../watch/keep-reports.ts";
 import type { Orders } from "./obey-orders.ts";
 import { type OutputSource, showFrom, showScreen, type Viewer } from "./show-output.ts";
 
-/** What those who connect can ask for. */
-export interface Desk {
+/** What peers can ask for. */
+interface Desk {
   readonly hold: HolderInfo;
   readonly secret: string;
   readonly admission: Admission;
@@ -27,30 +26,18 @@ export interface Desk {
   /** The screen as text; `null` when the agent has no terminal. */
   readonly paint: (() => Promise<string>) | null;
   type(bytes: Buffer): void;
-  /** Somebody came, left, or has another size now. The size that resulted. */
+  /** A terminal was attached, detached or resized. Returns the resulting size. */
   attachedChanged(): Size;
   settings(settings: WatchSettings): void;
   /** Reports what is true now. */
   look(): void;
-  /** A monitor has heard of everything up to `seq`. */
+  /** A monitor has saved all reports up to `seq`. */
   heard(seq: number): void;
-}
-
-export interface Service {
-  /** Sizes of all terminals attached over the socket. */
-  sizes(): readonly Size[];
-  watched(): boolean;
-  wrote(offset: number, bytes: Buffer): void;
-  report(report: HolderReport): void;
-  /** Everybody is told once all output is on its way to them. */
-  exited(exit: ExitStatus): Promise<void>;
-  /** Lets what is on its way arrive, for a moment. */
-  close(): Promise<void>;
 }
 
 interface Peer {
   readonly socket: Socket;
-  /** It has shown the secret. Nothing is said to anybody else, and nothing of theirs is listened to. */
+  /** It has shown the secret. Peers that have not are told nothing and can order nothing. */
   proven: boolean;
   /** The store it keeps; `null`: a person. */
   store: string | null;
@@ -59,15 +46,15 @@ interface Peer {
 }
 
 const mostPeers = 64;
-/** A monitor that lets this much pile up is not reading; it will ask again for what it missed. */
+/** A monitor that leaves this many bytes unread is not reading; it will ask again for the reports it missed. */
 const mostUnread = 4 * 1024 * 1024;
 const partingMs = 1000;
-/** Who has not shown the secret by then, or sends more than it takes, keeps a place from those who have. */
+/** A peer is refused that has not shown the secret by then, or sends more: it takes a place from others. */
 const proveWithinMs = 5000;
 const longestHello = 4096;
 
 export function listenAt(path: string): Promise<Server> {
-  rmSync(path, { force: true }); // left by one who held the same name before us
+  rmSync(path, { force: true }); // left by an earlier holder of the same name
   const server = createServer();
   server.maxConnections = mostPeers;
   return new Promise((resolve, reject) => {
@@ -75,13 +62,13 @@ export function listenAt(path: string): Promise<Server> {
     server.listen(path, () => {
       chmodSync(path, 0o600); // its folder is closed to everybody else already
       server.off("error", reject);
-      server.on("error", () => {}); // out of descriptors: those who come now are turned away, the agent goes on
+      server.on("error", () => {}); // out of descriptors: new peers are turned away, the agent goes on
       resolve(server);
     });
   });
 }
 
-export function serve(server: Server, desk: Desk): Service {
+export function serve(server: Server, desk: Desk) {
   const peers = new Set<Peer>();
   let monitor: Peer | null = null;
   server.on("connection", welcome);
@@ -197,7 +184,7 @@ export function serve(server: Server, desk: Desk): Service {
     if (exit !== null) say(peer, { say: "exited", exit });
   }
 
-  /** Whose it was until now has to learn it: their next try is refused with the reason. */
+  /** The former monitor is disconnected; its next attempt is refused with the reason. */
   function beAdopted(peer: Peer, store: string): void {
     if (peer.store !== null) return misunderstand(peer, "only a person hands an agent over");
     desk.admission.adopt(store);
@@ -241,25 +228,27 @@ export function serve(server: Server, desk: Desk): Service {
   }
 
   return {
-    sizes: () => [...peers].flatMap(({ size }) => size ?? []),
+    /** Sizes of all terminals attached over the socket. */
+    sizes: (): readonly Size[] => [...peers].flatMap(({ size }) => size ?? []),
     watched: () => monitor !== null,
-    wrote(offset, bytes) {
+    wrote(offset: number, bytes: Buffer): void {
       for (const { viewer } of peers) viewer?.wrote(offset, bytes);
     },
-    report(report) {
+    report(report: HolderReport): void {
       if (monitor === null) return;
       if (monitor.socket.writableLength > mostUnread) monitor.socket.destroy();
       else say(monitor, { say: "report", report });
     },
-    exited: async (exit) =>
-      void (await Promise.all(
-        [...peers].map(async (peer) => {
-          if (!peer.proven) return;
-          await peer.viewer?.ended();
-          say(peer, { say: "exited", exit });
-        }),
-      )),
-    async close() {
+    /** Each peer is told once all output was handed to its socket. */
+    async exited(exit: ExitStatus): Promise<void> {
+      const tell = async (peer: Peer) => {
+        await peer.viewer?.ended();
+        say(peer, { say: "exited", exit });
+      };
+      await Promise.all([...peers].filter(({ proven }) => proven).map(tell));
+    },
+    /** Waits a moment for what is still being sent. */
+    async close(): Promise<void> {
       server.close();
       const parting = [...peers].map(
         ({ socket }) =>
@@ -280,14 +269,14 @@ export function serve(server: Server, desk: Desk): Service {
 /** A socket's path has 108 bytes at most on Linux, 104 elsewhere. */
 const longestPath = 100;
 
-/** In the agent's own folder unless that is too deep; then in a folder of ours for temporary files, closed to everybody else. */
+/** In the agent's folder. Where that path is too long, in a private folder below the one for temporary files. */
 export function placeSocket(folder: string): string {
   const path = join(folder, "socket");
   if (Buffer.byteLength(path) <= longestPath) return path;
   const uid = process.getuid?.() ?? 0;
   const shared = join(tmpdir(), `rouse-${uid}`);
   mkdirSync(shared, { recursive: true, mode: 0o700 });
-  // Anybody can make folders there: one that is not ours, or a link to somewhere, was put there for us to fall into.
+  // Anybody can create folders there: one of another user, or a link, may be a trap.
   const found = lstatSync(shared);
   if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0) {
     throw new Fault(
@@ -298,24 +287,15 @@ export function placeSocket(folder: string): string {
   return join(shared, `${randomBytes(8).toString("hex")}.sock`);
 }
 
-/** How long a monitor may take to acknowledge the end, and how long one may take to come. */
-interface Patience {
-  readonly watchedMs: number;
-  readonly aloneMs: number;
-}
-
-/** Nobody waits at a detached holder, but somebody does in front of `rouse run`. Those who come later find the exit file. */
-export const patienceOf = (foreground: boolean): Patience =>
-  foreground ? { watchedMs: 2000, aloneMs: 0 } : { watchedMs: 60_000, aloneMs: 2000 };
-
 const lookMs = 50;
 
-/** Until the end was heard, or nobody is going to. */
-export async function linger(
-  { watchedMs, aloneMs }: Patience,
-  isHeard: () => boolean,
-  isWatched: () => boolean,
-): Promise<void> {
+/**
+ * Waits until a monitor has heard of the end, or none will. In front of `rouse run` a person waits; nobody waits for a
+ * detached holder. A monitor that comes later finds the exit file.
+ */
+export async function linger(foreground: boolean, isHeard: () => boolean, isWatched: () => boolean): Promise<void> {
+  /** For a monitor that is connected, and for one to come. */
+  const { watchedMs, aloneMs } = foreground ? { watchedMs: 2000, aloneMs: 0 } : { watchedMs: 60_000, aloneMs: 2000 };
   const begun = performance.now();
   let aloneSince = begun;
   while (!isHeard()) {

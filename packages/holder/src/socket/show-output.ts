@@ -4,24 +4,24 @@ import { readOutput } from "../output/read-output.ts";
 import { outputHeader } from "../protocol/frames.ts";
 import type { HolderFiles } from "../protocol/holder-files.ts";
 
-/** Somebody who is shown output as it comes. */
+/** A peer that is shown output as it comes. */
 export interface Viewer {
   wrote(offset: number, bytes: Buffer): void;
-  /** The agent is over: no more will come. Resolves when everything was handed to the socket. */
+  /** The agent has ended: no more output will come. Resolves when everything was handed to the socket. */
   ended(): Promise<void>;
 }
 
 /** Where output can be read again. */
 export interface OutputSource {
   end(): number;
-  /** From `from` on; later when that is gone; `null` when there is nothing more. */
+  /** Output from `from` on, or later when that is no longer kept; `null` when there is nothing more. */
   read(from: number): Promise<{ readonly from: number; readonly bytes: Buffer } | null>;
 }
 
-/** One who does not read gets no more than this put aside; the agent never waits for them. */
+/** At most this many bytes wait for a peer that does not read; the agent never waits for a peer. */
 const mostWaiting = 4 * 1024 * 1024;
 
-/** Every byte from `from` on, once and in order: kept ones first, then those that come. A slow reader is served from what is kept. */
+/** Sends every byte from `from` on, once and in order. A slow peer is served from what is kept. */
 export function showFrom(
   socket: Socket,
   source: OutputSource,
@@ -56,12 +56,12 @@ export function showFrom(
   const goOn = (): Promise<void> => {
     work ??= catchUp().finally(() => {
       work = null;
-      // What came between the last look and now.
+      // Output may have come since the last look.
       if (!socket.destroyed && !told && (over || next < source.end())) void goOn();
     });
     return work;
   };
-  // Not before whoever asked has this viewer in hand: there may be nothing to show, and then it is done at once.
+  // Not at once: when there is nothing to show, `done` would be called before the caller has this viewer.
   queueMicrotask(() => void goOn());
 
   return {
@@ -78,10 +78,10 @@ export function showFrom(
   };
 }
 
-/** Whoever missed something may have half an escape sequence and any screen before them. */
+/** Resets a terminal that missed output, and may have half an escape sequence and any screen. */
 const wipe = "\x18\x1b[!p\x1b[?1049l\x1b[H\x1b[2J";
 
-/** The screen as it is, then what comes. One who cannot keep up misses some, and is shown the screen again when they have caught up. */
+/** Shows the screen, then new output. A peer that is too slow misses some, and then gets the screen again. */
 export function showScreen(socket: Socket, end: () => number, paint: () => Promise<string>): Viewer {
   let painting: { readonly offset: number; readonly bytes: Buffer }[] | null = null;
   let behind = false;
@@ -111,7 +111,7 @@ export function showScreen(socket: Socket, end: () => number, paint: () => Promi
     work = tryTo(repaintWhenDrained);
   }
 
-  /** A screen that cannot be drawn is our fault, not that of the agent. */
+  /** A screen that cannot be drawn is our bug: the peer is disconnected, the agent goes on. */
   async function tryTo(draw: () => Promise<void>): Promise<void> {
     try {
       await draw();
@@ -151,7 +151,7 @@ function drained(socket: Socket): Promise<void> {
 
 const atOnce = 256 * 1024;
 
-/** Output that has been written: the newest from memory, older from the file, which may be a little behind. */
+/** Reads output again: the newest from memory, older from the file, which may be a little behind. */
 export function readAgain(files: HolderFiles, ring: OutputRing): OutputSource {
   const fromFile = (from: number) => {
     const piece = readOutput(files, { from, limit: atOnce });
@@ -166,7 +166,7 @@ export function readAgain(files: HolderFiles, ring: OutputRing): OutputSource {
       const kept = fromFile(from);
       if (kept !== null) return kept;
       await ring.flushed();
-      // What neither of them has could not be kept.
+      // What neither of them has could not be kept: the rest is shown.
       return fromFile(from) ?? ring.tail(from);
     },
   };

@@ -6,7 +6,7 @@ export interface Ended {
   readonly signal: string | null;
 }
 
-/** What hears an agent. `ended` comes last, after every byte that was written. */
+/** Called with an agent's output and end. `ended` comes last, after every byte that was written. */
 export interface Ears {
   wrote(stream: Stream, bytes: Buffer): void;
   ended(how: Ended): void;
@@ -15,22 +15,22 @@ export interface Ears {
 /** A running agent, whether it has a terminal or pipes. */
 export interface AgentProcess {
   readonly pid: number;
-  /** As if typed. Nobody can type into pipes. */
+  /** Writes bytes as if they were typed. Between pipes it does nothing. */
   write(bytes: Buffer): void;
-  /** Into whatever it reads from. Resolves to whether that took it; `false` as well when it reads from nothing, or no more. */
+  /** Writes to the agent's input. Resolves to whether it was taken: not when the agent reads nothing, or no more. */
   deliver(bytes: Buffer): Promise<boolean>;
-  /** Between pipes: a line that others pass to it is not complete yet. */
+  /** Between pipes: a line that is passed on to the agent is not complete yet. */
   midLine(): boolean;
   resize(cols: number, rows: number): void;
-  /** Read no more until `resume`: the agent waits once what lies between us is full. */
+  /** Stops reading until `resume`: the agent waits once the buffers between us are full. */
   pause(): void;
   resume(): void;
   kill(signal: NodeJS.Signals): void;
-  /** The terminal it was started from is gone: it hears of that as it would without us. */
+  /** The terminal it was started from is gone: the agent is told as it would be without us. */
   hangUp(): void;
 }
 
-/** What is needed to start one, its command already found. */
+/** What is needed to start an agent, its command already found. */
 export interface Start {
   readonly command: readonly string[];
   readonly cwd: string;

@@ -1,6 +1,6 @@
 import headless from "@xterm/headless";
 import { beforeEach, describe, expect, it } from "vitest";
-import { boundTerminal, perColumn, perRow, repeatCharacter } from "./bound-terminal.ts";
+import { boundTerminal, perColumn, perRow, repeatCharacter } from "./keep-screen.ts";
 
 const cols = 40;
 const rows = 10;

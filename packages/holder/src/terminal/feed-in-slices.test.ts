@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createSlices } from "./feed-in-slices.ts";
+import { createSlices } from "./draw-in-time.ts";
 
 const skip = Buffer.alloc(0);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Ended } from "./agent-process.ts";
-import { endsPrograms, judgeExit, type Meddling } from "./judge-exit.ts";
+import { endsPrograms, judgeExit, type Meddling } from "./tend-terminal.ts";
 
 const causeOf = (ended: Partial<Ended>, meddling: Partial<Meddling> = {}) =>
   judgeExit(

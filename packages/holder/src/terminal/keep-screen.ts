@@ -1,14 +1,12 @@
 import type { Screen, TypingScreen } from "@rouse/core";
 import * as serialize from "@xterm/addon-serialize";
 import * as headless from "@xterm/headless";
-import { boundTerminal } from "./bound-terminal.ts";
-import { drawInTime } from "./draw-in-time.ts";
-import { createSlices } from "./feed-in-slices.ts";
+import { createSlices, drawInTime } from "./draw-in-time.ts";
 
 type Terminal = headless.Terminal;
 type IBuffer = headless.IBuffer;
 
-/** Both are CommonJS whose names Node cannot see from outside. */
+/** Both are CommonJS modules whose exports Node cannot see. */
 const named = <M extends object>(module: M): M => (module as { default?: M }).default ?? module;
 const { Terminal } = named(headless);
 const { SerializeAddon } = named(serialize);
@@ -18,16 +16,16 @@ export interface KeptScreen {
   feed(bytes: Buffer): void;
   resize(cols: number, rows: number): void;
   /**
-   * Ends a slice: feeds what had to wait. Looks when everything fed so far is on the screen, or left out because it would take too long, and
-   * nothing fed later.
+   * Ends a slice: feeds what had to wait. Calls `look` when everything fed so far is on the screen, or left out because
+   * it would take too long, and nothing fed later.
    */
   settle<T>(look: () => T): Promise<T>;
   screen(): Screen;
-  /** With what has to be known to type into it: takes longer. */
+  /** With what has to be known to type into it; takes longer. */
   typingScreen(): TypingScreen;
   /** The complete lines added since the last call; none while a full-screen program draws. */
   newLines(): string[];
-  /** What a terminal of the same size has to be sent to look like this one. */
+  /** The bytes that make a terminal of the same size look like this one. */
   picture(): string;
 }
 
@@ -35,7 +33,7 @@ const scrollback = 500;
 /** Ends an escape sequence that was cut off, without a trace. */
 const cancel = Buffer.from([0x18]);
 
-/** `reply` gets what a terminal answers by itself, for instance where its cursor is. */
+/** `reply` gets what a terminal answers by itself, for instance the position of its cursor. */
 export function keepScreen(size: { cols: number; rows: number }, reply: (bytes: Buffer) => void): KeptScreen {
   const terminal = new Terminal({ ...size, scrollback, allowProposedApi: true, logLevel: "off" });
   const serializer = new SerializeAddon();
@@ -55,7 +53,7 @@ export function keepScreen(size: { cols: number; rows: number }, reply: (bytes: 
     resize: (cols, rows) => terminal.resize(cols, rows),
     settle(look) {
       slices.next();
-      // Not after the promise: by then the terminal has gone on with what came next.
+      // Not after the promise: by then the terminal has drawn later output.
       return new Promise((resolve, reject) => {
         drawing.look(() => {
           try {
@@ -77,7 +75,7 @@ export function keepScreen(size: { cols: number; rows: number }, reply: (bytes: 
   };
 }
 
-/** Of all threads: what collects the terminal's garbage is its cost as well. */
+/** Of all threads: collecting the terminal's garbage counts as well. */
 function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
@@ -88,7 +86,7 @@ function screenOf({ buffer: { active }, rows: height }: Terminal): Screen {
   return { rows, cursorRow: active.cursorY, alternate: active.type === "alternate" };
 }
 
-/** Follows the cursor down the normal screen with a marker, which stays with its line while lines scroll away above it. */
+/** Follows the cursor down the normal screen with a marker, which stays with its line while lines scroll away. */
 function followLines(terminal: Terminal): () => string[] {
   let marker: headless.IMarker | undefined = terminal.registerMarker(0);
 
@@ -97,7 +95,7 @@ function followLines(terminal: Terminal): () => string[] {
     if (terminal.buffer.active.type === "alternate") return [];
     const cursor = buffer.baseY + buffer.cursorY;
     const from = marker === undefined || marker.line === -1 ? 0 : marker.line;
-    // A repaint comes back to where it was. Only a screen that was cleared starts anew further up.
+    // A repaint comes back to where it was. Only a cleared screen starts anew further up.
     if (cursor <= from && !(cursor < from && isBlank(buffer, cursor + 1, from))) return [];
     const added = cursor > from ? joinRows(buffer, from, cursor) : [];
     marker?.dispose();
@@ -126,7 +124,7 @@ function joinRows(buffer: IBuffer, from: number, to: number): string[] {
 const rowText = (buffer: IBuffer, row: number): string =>
   (buffer.getLine(row)?.translateToString(true) ?? "").trimEnd();
 
-/** The row with blanks for pale characters. One drawn as a cursor before pale ones is the first of them. */
+/** The row with blanks for pale (dim) characters. A character drawn as a cursor before pale ones is pale, too. */
 function firmText(buffer: IBuffer, row: number): string {
   const line = buffer.getLine(row);
   let text = "";
@@ -144,3 +142,81 @@ function firmText(buffer: IBuffer, row: number): string {
 }
 
 const blank = (chars: string): string => " ".repeat(chars.length);
+
+/** Private parts of @xterm/headless 6.0. Its own handlers read the same parameters as ours, and after ours. */
+interface Inside {
+  readonly _core: {
+    registerCsiHandler(id: Sequence, take: (params: { readonly params: Int32Array }) => boolean): void;
+    readonly unicodeService: { readonly _activeProvider: CharacterWidths };
+  };
+}
+
+interface Sequence {
+  readonly final: string;
+  readonly intermediates?: string;
+}
+
+interface CharacterWidths {
+  wcwidth(code: number): 0 | 1 | 2;
+  charProperties(code: number, preceding: number): number;
+}
+
+/** Sequences that act as often as their parameter says. More than the screen has rows or columns is no different. */
+export const perRow: readonly Sequence[] = [..."SLMT"].map((final) => ({ final }));
+export const perColumn: readonly Sequence[] = [
+  ...[..."@PXIZ"].map((final) => ({ final })),
+  { intermediates: " ", final: "@" },
+  { intermediates: " ", final: "A" },
+  { intermediates: "'", final: "}" },
+  { intermediates: "'", final: "~" },
+];
+export const repeatCharacter: Sequence = { final: "b" };
+
+/** Titles, links and colours: nobody asks this terminal for them, and it would keep every link. */
+const unused = [0, 1, 2, 4, 8, 10, 11, 12, 104, 110, 111, 112];
+
+/** Accents and other marks that one character may carry. */
+const mostJoined = 8;
+/** Bits of a character's properties: whether it joins the one before it, and how wide it is. */
+const joins = 1;
+const describes = 7;
+const ownCell = 2;
+
+/**
+ * Bounds the cost of each sequence by the size of the screen, whatever its parameter, and keeps nothing that grows with
+ * the output. Fourteen bytes that repeat a letter two thousand million times would otherwise block the holder.
+ */
+export function boundTerminal(terminal: Terminal): void {
+  const { _core: core } = terminal as unknown as Inside;
+  const joined = boundJoining(terminal, core.unicodeService._activeProvider);
+
+  const bound = (id: Sequence, most: () => number): void =>
+    core.registerCsiHandler(id, ({ params }) => {
+      params[0] = Math.min(params[0] ?? 0, most());
+      return false;
+    });
+  for (const id of perRow) bound(id, () => terminal.rows);
+  for (const id of perColumn) bound(id, () => terminal.cols);
+  bound(repeatCharacter, () => Math.ceil((terminal.rows * terminal.cols) / (joined() + 1)));
+  for (const id of unused) terminal.parser.registerOscHandler(id, () => true);
+}
+
+/** Otherwise a cell could take accents without end. Returns how many the last character carries. */
+function boundJoining(terminal: Terminal, widths: CharacterWidths): () => number {
+  let joined = 0;
+  terminal.unicode.register({
+    version: "bounded",
+    wcwidth: (code) => widths.wcwidth(code),
+    charProperties(code, preceding) {
+      const before = preceding >> 3;
+      const properties = widths.charProperties(code, preceding & describes);
+      if ((properties & joins) === 0) joined = 0;
+      else joined = before + 1;
+      if (joined <= mostJoined) return properties | (joined << 3);
+      joined = 0;
+      return ownCell;
+    },
+  });
+  terminal.unicode.activeVersion = "bounded";
+  return () => joined;
+}

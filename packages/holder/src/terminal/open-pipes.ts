@@ -5,9 +5,9 @@ import { Fault } from "@rouse/contract";
 import type { AgentProcess, Ears, Start } from "./agent-process.ts";
 
 /**
- * Starts an agent between pipes. In the foreground it reads our own input and stays in our process group, where Ctrl-C reaches both; otherwise
- * it has nothing to read and a session of its own. One that `takesMessages` reads from a pipe of ours in any case: our own input is
- * passed on to it, and where there is none it stays open.
+ * Starts an agent between pipes. In the foreground it reads our own input and stays in our process group, where Ctrl-C
+ * reaches both. Otherwise it has nothing to read and a session of its own. An agent that `takesMessages` always reads
+ * from a pipe of ours: our own input is passed on to it, and where there is none the pipe stays open.
  */
 export async function openPipes(
   start: Start,
@@ -30,9 +30,9 @@ export async function openPipes(
       cause: error,
     });
   }
-  child.on("error", () => {}); // a signal that found nobody: the end is on its way
+  child.on("error", () => {}); // a signal came too late: `exit` follows
   const { stdin } = child;
-  stdin?.on("error", () => {}); // it reads no more
+  stdin?.on("error", () => {}); // the agent reads no more
   const relay = stdin !== null && foreground ? relayInput(process.stdin, stdin) : null;
   let heard = 0;
   for (const [stream, pipe] of [
@@ -67,11 +67,13 @@ export async function openPipes(
     kill: (signal) => void child.kill(signal),
     hangUp() {
       child.kill("SIGHUP");
-      child.kill("SIGCONT"); // one that was stopped could not even die
+      child.kill("SIGCONT"); // a stopped process could not even die
     },
   };
 
-  /** A child left behind may hold the pipes open for ever: it gets a moment after the agent's own end, for what is still in them. */
+  /**
+   * A child left behind may keep the pipes open for ever: what is still in them gets a moment after the agent's end.
+   */
   function hearEnd(): void {
     let told = false;
     child.on("exit", (code, signal) => {
@@ -93,7 +95,7 @@ export async function openPipes(
     let looks = 0;
     const timer = setInterval(() => {
       const now = heard;
-      if (child.stdout.isPaused()) return; // whoever shows it is slow, and what is in the pipe is still to be shown
+      if (child.stdout.isPaused()) return; // the viewer is slow, and what is in the pipe is still to be shown
       if (now === last || ++looks > 20) {
         clearInterval(timer);
         tell();
@@ -106,14 +108,14 @@ export async function openPipes(
 
 /** Our own input on its way to an agent, line by line or not. */
 interface Relay {
-  /** The end of a line is still to come: whatever else is written now would end up inside it. */
+  /** The end of a line is still to come: anything else written now would end up inside that line. */
   midLine(): boolean;
   stop(): void;
 }
 
 const newline = 10;
 
-/** Passes on every byte, and the end. Slower readers make the writer wait. */
+/** Passes on every byte, and the end. A slow reader makes the writer wait. */
 function relayInput(from: Readable & { unref?(): unknown }, to: Writable): Relay {
   let last = newline;
   const pass = (bytes: Buffer): void => {

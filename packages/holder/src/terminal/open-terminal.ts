@@ -5,7 +5,7 @@ import { spawn } from "@lydell/node-pty";
 import { isSame, type ProcessInfo, readAllProcesses } from "../processes/read-processes.ts";
 import type { AgentProcess, Ears, Start } from "./agent-process.ts";
 
-/** What node-pty 1.1.0 keeps to itself. */
+/** Private parts of node-pty 1.1.0. */
 interface Inside {
   readonly _pty: string;
   readonly _fd: number;
@@ -13,7 +13,7 @@ interface Inside {
   _emittedClose: boolean;
 }
 
-/** Nobody types this much ahead of an agent that does not read. */
+/** In bytes; nobody types this much ahead of an agent that does not read. */
 const mostTyped = 1024 * 1024;
 
 /** Starts an agent in a terminal of its own. */
@@ -24,28 +24,28 @@ export function openTerminal(start: Start, ears: Ears): AgentProcess {
   const terminal = start.spawnInside(() => spawn(file, args, options));
   const inside = terminal as unknown as Inside;
   const socket = inside._socket;
-  // Bytes still on the way are thrown away by libuv once the last one who could write has closed the terminal. So one stays: we.
+  // libuv throws bytes away that are still on the way when the last writer has closed the terminal. So we keep it open.
   const other = openSync(inside._pty, constants.O_RDWR | constants.O_NOCTTY);
-  // Otherwise it waits 200 ms for the end of the output, which we keep from coming, and then gives up.
+  // Otherwise node-pty waits 200 ms for the end of the output, which we keep from coming, and then gives up.
   inside._emittedClose = true;
 
   let over = false;
   let isOpen = true;
   const gathered = gather((bytes) => ears.wrote("out", bytes));
   socket.on("data", gathered.add);
-  socket.on("error", () => {}); // the terminal is gone; how the agent ended is still to come
+  socket.on("error", () => {}); // the terminal is gone; `onExit` is still to come
   terminal.onExit(({ exitCode, signal = 0 }) => {
     over = true;
     close();
     ears.ended(signal === 0 ? { code: exitCode, signal: null } : { code: null, signal: nameOf(signal) });
   });
 
-  /** Whoever still has the other side open can neither read nor write there any more. */
+  /** Afterwards processes that still have the terminal open can neither read nor write there. */
   function close(): void {
     if (!isOpen) return;
     isOpen = false;
     socket.pause();
-    while (socket.read() !== null); // what was held back while paused comes as `data`
+    while (socket.read() !== null); // output held back while paused comes as `data`
     drain(inside._fd, gathered.add);
     gathered.deliver();
     closeSync(other);
@@ -75,7 +75,8 @@ export function openTerminal(start: Start, ears: Ears): AgentProcess {
     },
     hangUp() {
       if (over || !isOpen) return;
-      // The kernel tells the leader of the session alone, which is the agent. The others of its group would hear from the shell.
+      // The kernel tells only the leader of the session, which is the agent. A shell would tell the others of its
+      // group.
       const others = groupOf(terminal.pid);
       close();
       for (const each of others) hangUpOn(each);
@@ -90,13 +91,13 @@ function hangUpOn(member: ProcessInfo): void {
   try {
     if (!isSame(member)) return;
     process.kill(member.pid, "SIGHUP");
-    process.kill(member.pid, "SIGCONT"); // one that was stopped could not even die
+    process.kill(member.pid, "SIGCONT"); // a stopped process could not even die
   } catch {
     // Gone meanwhile, or not ours to signal.
   }
 }
 
-/** A terminal hands out 4 kB at a time: all that is there in one turn is worked through once. */
+/** A terminal gives 4 kB at a time: all that comes in one turn of the event loop is processed at once. */
 function gather(take: (bytes: Buffer) => void) {
   let pieces: Buffer[] = [];
   const deliver = (): void => {
@@ -115,8 +116,8 @@ function gather(take: (bytes: Buffer) => void) {
 }
 
 /**
- * What the agent wrote before it ended is in the kernel's buffer by now, and a read that finds nothing has looked at all of it. Children that
- * go on writing are cut off: they would keep us here for ever.
+ * What the agent wrote before it ended is in the kernel's buffer by now, and a read that finds nothing has read all of
+ * it. Children that go on writing are cut off: they would keep us here for ever.
  */
 function drain(fd: number, take: (bytes: Buffer) => void): void {
   for (let left = 1024 * 1024; left > 0; ) {

@@ -1,18 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { write } from "node:fs";
 
-/** Bytes on their way to a descriptor of ours. */
-export interface Sink {
-  pour(bytes: Buffer): void;
-  /** Everything poured so far is out, or cannot be. */
-  emptied(): Promise<void>;
-}
-
-export interface SinkEars {
-  /** Too much waits: whoever pours should stop until there is room. */
+interface SinkEars {
+  /** Too much waits: the caller should stop until there is room. */
   full(): void;
   roomy(): void;
-  /** Whoever read it is gone. What is poured from now on is lost. */
+  /** The reader is gone. What is poured from now on is lost. */
   gone(): void;
 }
 
@@ -21,8 +14,8 @@ const roomy = 256 * 1024;
 const atOnce = 256 * 1024;
 const againMs = 5;
 
-/** Not through `process.stdout`: on a terminal that waits with everything else until the terminal has taken it. */
-export function pourInto(descriptor: number, ears: SinkEars): Sink {
+/** Not through `process.stdout`, which blocks the event loop until a terminal has taken the bytes. */
+export function pourInto(descriptor: number, ears: SinkEars) {
   let waiting: Buffer[] = [];
   let held = 0;
   let busy = false;
@@ -46,7 +39,7 @@ export function pourInto(descriptor: number, ears: SinkEars): Sink {
     waiting = [];
     held = 0;
     settle();
-    // A full disk behind `> file` is not a reader who left: the agent goes on, and its output is kept by us.
+    // A full disk behind `> file` is not a reader who left: the agent goes on, and the holder keeps its output.
     if (code === "EPIPE" || code === "EIO" || code === "EBADF") ears.gone();
   }
 
@@ -81,7 +74,7 @@ export function pourInto(descriptor: number, ears: SinkEars): Sink {
   }
 
   return {
-    pour(bytes) {
+    pour(bytes: Buffer): void {
       if (closed || bytes.length === 0) return;
       waiting.push(bytes);
       held += bytes.length;
@@ -91,21 +84,24 @@ export function pourInto(descriptor: number, ears: SinkEars): Sink {
         ears.full();
       }
     },
+    /** Resolves when everything poured so far is written, or cannot be. */
     emptied: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         whenEmpty.push(resolve);
         settle();
       }),
   };
 }
 
-/** Puts back what a program may have changed, or had no time to undo: hidden cursor, colours, mouse and paste modes. */
+/** Undoes what a program may have left changed: hidden cursor, colours, mouse and paste modes. */
 export const calmDown = "\x1b[?25h\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l";
 
-/** Only from there: where it was not entered, it moves the cursor into what is on the screen. */
+/** Only where the full screen was entered: elsewhere this moves the cursor into what is on the screen. */
 export const leaveFullScreen = "\x1b[?1049l";
 
-/** Every key goes through and every byte is shown as it is, until the returned function, or the end of this process, puts the terminal back. */
+/**
+ * Passes every key and byte as it is, until the returned function, or the end of this process, restores the terminal.
+ */
 export function enterRawMode(): () => void {
   const { stdin } = process;
   const restore = (): void => {
@@ -113,8 +109,8 @@ export function enterRawMode(): () => void {
     if (stdin.isRaw) stdin.setRawMode(false);
   };
   stdin.setRawMode(true);
-  // Node's raw mode still turns every line feed into two characters, which breaks what full-screen programs draw. Where there
-  // is no stty it stays so; all of it is undone together.
+  // Node's raw mode still turns every line feed into two characters, which breaks full-screen programs. Where there is
+  // no stty, it stays so. Leaving raw mode undoes both.
   spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });
   process.once("exit", restore); // every other way out
   return restore;

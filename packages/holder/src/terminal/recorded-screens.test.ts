@@ -15,7 +15,9 @@ const families: Readonly<Record<string, AgentFamily>> = {
 const familyOf = (name: string): AgentFamily => families[name.split("-")[0] ?? ""] ?? "generic";
 const bytesOf = (name: string): Buffer => readFileSync(join(import.meta.dirname, "recorded-screens", `${name}.raw`));
 
-/** Everything that is seen while a recording is played, with two looks at its end that are far enough apart for a rest. */
+/**
+ * Everything that is seen while a recording is played, with two looks at its end that are far enough apart for a rest.
+ */
 async function watch(name: string, pieceBytes = 400): Promise<Sight[]> {
   const family = familyOf(name);
   const bytes = bytesOf(name);

@@ -1,18 +1,14 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { until, type World } from "../holding.test-support.ts";
+import { describe, expect, it, vi } from "vitest";
+import { until } from "../holding.test-support.ts";
 import { readProcess } from "../processes/read-processes.ts";
-import { worldOfEach } from "../world-of-each.test-support.ts";
-import { groupToWake } from "./wake-suspended.ts";
+import { freshWorld } from "../world-of-each.test-support.ts";
+import { groupToWake } from "./tend-terminal.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-let world: World;
-worldOfEach((fresh) => {
-  world = fresh;
-});
-afterEach(() => world.remove());
+const world = freshWorld();
 
 /** Stops itself at Ctrl-Z as programs do that draw on the whole screen, and says when it goes on. */
 const program = `

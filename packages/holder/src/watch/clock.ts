@@ -1,16 +1,7 @@
 import type { WallClock } from "@rouse/core";
 
-/** One timer that can be moved. */
-export interface Alarm {
-  /** At that time, whatever was asked before. */
-  ringIn(ms: number): void;
-  /** At that time or earlier, if it is to ring anyway. */
-  ringWithin(ms: number): void;
-  stop(): void;
-}
-
-/** It is put off for every piece of output: putting off moves a number, and the timer looks at it when it goes off. */
-export function createAlarm(ring: () => void): Alarm {
+/** One timer that can be moved. Every piece of output puts it off, so that only changes a number. */
+export function createAlarm(ring: () => void) {
   let timer: NodeJS.Timeout | null = null;
   let timerAt = 0;
   let at: number | null = null;
@@ -33,17 +24,19 @@ export function createAlarm(ring: () => void): Alarm {
   }
 
   return {
-    ringIn(ms) {
+    /** Rings at that time, whatever was asked for before. */
+    ringIn(ms: number): void {
       at = performance.now() + ms;
       start();
     },
-    ringWithin(ms) {
+    /** Rings at that time, or earlier if that was asked for before. */
+    ringWithin(ms: number): void {
       const wanted = performance.now() + ms;
       if (at !== null && at <= wanted) return;
       at = wanted;
       start();
     },
-    stop() {
+    stop(): void {
       if (timer !== null) clearTimeout(timer);
       timer = null;
       at = null;
@@ -51,7 +44,16 @@ export function createAlarm(ring: () => void): Alarm {
   };
 }
 
-/** The wall clock of this machine, for reading what is written on it. */
+/** What `work` resolves to, or `late` after `ms`. */
+export function within<T, L>(ms: number, work: Promise<T>, late: L): Promise<T | L> {
+  let timer: NodeJS.Timeout;
+  const patience = new Promise<L>((resolve) => {
+    timer = setTimeout(() => resolve(late), ms);
+  });
+  return Promise.race([work, patience]).finally(() => clearTimeout(timer));
+}
+
+/** The wall clock of this machine, for reading times that programs print. */
 export const readClock = (): WallClock => ({
   now: Date.now(),
   utcOffset: -new Date().getTimezoneOffset(),

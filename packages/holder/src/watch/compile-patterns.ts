@@ -3,8 +3,8 @@ import type { Pattern } from "@rouse/core";
 import type { WatchSettings } from "../protocol/spec.ts";
 
 /**
- * The user's patterns for this program, and the marker that says the work is done. One that does not compile is left out with a note: the
- * configuration is where it is refused, and here an agent runs that should not go unwatched for it.
+ * The user's patterns for this program, and the completion marker. A pattern that does not compile is left out with a
+ * note: the configuration refuses it, and here an agent already runs that must be watched.
  */
 export async function compilePatterns(
   { patterns, completionMarker }: WatchSettings,
@@ -16,11 +16,11 @@ export async function compilePatterns(
   return completionMarker === "" ? compiled : [...compiled, findsMarker(completionMarker)];
 }
 
-/** Loaded only for those who wrote patterns. Takes linear time whatever they wrote. */
+/** The engine is loaded only where there are patterns. It takes linear time whatever the pattern. */
 async function compileAll(patterns: readonly UserPattern[], note: (problem: string) => void): Promise<Pattern[]> {
   const { RE2JS } = await import("re2js");
   return patterns.flatMap(({ kind, pattern, name: given = pattern }) => {
-    // It travels with every sight, and through whatever shows it.
+    // The name goes along with every sight, to everything that shows it.
     const name = printable(given, 150);
     try {
       const expression = RE2JS.compile(pattern);
@@ -43,7 +43,7 @@ function groupsOf(matcher: Matcher): readonly (string | undefined)[] | null {
   return Array.from({ length: matcher.groupCount() + 1 }, (_, index) => matcher.group(index) ?? undefined);
 }
 
-/** On a line of its own: whoever speaks about it puts words around it. */
+/** The marker has to be a whole line: a text about the marker has other words around it. */
 const findsMarker = (marker: string): Pattern => ({
   kind: "completed",
   name: "completion marker",

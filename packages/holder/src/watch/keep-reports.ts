@@ -1,33 +1,28 @@
 import type { HolderReport, Sight } from "@rouse/contract";
 
-/** Reports until somebody has heard them. */
-export interface Reports {
-  add(report: Omit<HolderReport, "seq">): HolderReport;
-  after(seq: number): readonly HolderReport[];
-  /** Heard up to and with `seq`: no need to keep them. */
-  heard(seq: number): void;
-  lastSeq(): number;
-}
+export type Reports = ReturnType<typeof keepReports>;
 
-/** Hours of an agent that says something now and then, while no monitor is there to hear it. */
+/** Hours of an agent that shows something now and then, while no monitor runs. */
 const mostKept = 2000;
-/** What a report may hold. */
+/** The most sights in one report. */
 const mostSights = 200;
 
-export function keepReports(most = mostKept): Reports {
+/** Keeps reports until a monitor has saved them. */
+export function keepReports(most = mostKept) {
   let kept: HolderReport[] = [];
   let lastSeq = 0;
 
   return {
-    add(news) {
+    add(news: Omit<HolderReport, "seq">): HolderReport {
       lastSeq++;
       const report = { ...news, seq: lastSeq, sights: joinSights([], news.sights) };
       kept.push(report);
       if (kept.length > most) kept = mergeOne(kept);
       return report;
     },
-    after: (seq) => kept.filter((report) => report.seq > seq),
-    heard(seq) {
+    after: (seq: number): readonly HolderReport[] => kept.filter((report) => report.seq > seq),
+    /** Reports up to and with `seq` are saved and dropped here. */
+    heard(seq: number): void {
       kept = kept.filter((report) => report.seq > seq);
     },
     lastSeq: () => lastSeq,
@@ -35,8 +30,8 @@ export function keepReports(most = mostKept): Reports {
 }
 
 /**
- * One report fewer: the oldest whose loss nobody would notice goes up into the next. Numbers are missing then, but nothing that was seen;
- * only when all of them tell something do two of those become one.
+ * Merges one report into the next: the oldest that tells nothing but output. Its number is missing then, but no sight.
+ * Only when all reports tell more than that, the two oldest become one.
  */
 function mergeOne(reports: readonly HolderReport[]): HolderReport[] {
   const dull = reports.findIndex((report, index) => index < reports.length - 1 && isDull(report));
@@ -49,7 +44,7 @@ function mergeOne(reports: readonly HolderReport[]): HolderReport[] {
 const isDull = ({ sights, exit }: HolderReport): boolean =>
   exit === null && sights.every(({ kind }) => kind === "output");
 
-/** All output as one. Of too many others the newest stay, and what is said once before the rest. */
+/** Joins all output into one sight. Of too many others the newest stay, and before all those that never come again. */
 export function joinSights(older: readonly Sight[], newer: readonly Sight[]): Sight[] {
   const all = [...older, ...newer];
   let [rows, novel] = [0, 0];
@@ -68,7 +63,7 @@ export function joinSights(older: readonly Sight[], newer: readonly Sight[]): Si
   return [...output, ...others.filter((sight) => chosen.has(sight))];
 }
 
-/** Said once, and nobody says it again. */
+/** Told once and never repeated. */
 const weighty: ReadonlySet<Sight["kind"]> = new Set([
   "asks",
   "asks-no-more",

@@ -7,31 +7,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { HolderReport } from "@rouse/contract";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Client, until, type World } from "../holding.test-support.ts";
-import { createByteCount } from "../processes/count-socket-bytes.ts";
+import { type Client, until } from "../holding.test-support.ts";
 import { rootOf } from "../processes/real-processes.test-support.ts";
-import { createNetworkWatch } from "../processes/watch-network.ts";
+import { createByteCount, createNetworkWatch } from "../processes/watch-network.ts";
 import { createTreeWatch } from "../processes/watch-tree.ts";
+import { reportsOf } from "../program/watched-program.test-support.ts";
 import type { HolderFile, Spec } from "../protocol/spec.ts";
-import { worldOfEach } from "../world-of-each.test-support.ts";
+import { freshWorld } from "../world-of-each.test-support.ts";
 import { openEyes } from "./open-eyes.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-let world: World;
 let folder: string;
-worldOfEach((fresh) => {
-  world = fresh;
-});
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "rouse-desk-"));
 });
-afterEach(async () => {
-  await world.remove();
-  rmSync(folder, { recursive: true });
-});
+afterEach(() => rmSync(folder, { recursive: true }));
+const world = freshWorld(); // removed before the folder: hooks after a test run in reverse order
 
-const reportsOf = (client: Client) => client.heard.flatMap((each) => (each.say === "report" ? [each.report] : []));
 const lastOf = (client: Client): HolderReport | undefined => reportsOf(client).at(-1);
 
 async function watched(command: string[], changes: Partial<Spec> = {}): Promise<{ held: HolderFile; monitor: Client }> {

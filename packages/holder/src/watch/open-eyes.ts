@@ -6,24 +6,16 @@ import type { TreeWatch } from "../processes/watch-tree.ts";
 import type { Spec } from "../protocol/spec.ts";
 import { watchFolder } from "./watch-folder.ts";
 
-/** Everything a holder sees of its agent besides what it writes. */
-export interface Eyes {
-  /** Read at once. Connections are those of the look that the last reading began. */
-  facts(): ProcessFacts;
-  /** Resolves when the next `facts` are of now; files below a large folder are left to their round. */
-  lookAnew(): Promise<void>;
-  close(): void;
-}
-
 const mostPatienceMs = 2000;
 
+/** Everything a holder sees of its agent besides its output. */
 export function openEyes(
   tree: TreeWatch,
   spec: Spec,
   home: string,
   fault: HolderLog,
   network: NetworkWatch = createNetworkWatch(spec.env["ROUSE_URL"] ?? null),
-): Eyes {
+) {
   const folder = watchFolder(spec.cwd, [home]);
   let seen: NetworkFacts | null = null;
   let looking: Promise<void> | null = null;
@@ -43,15 +35,17 @@ export function openEyes(
   }
 
   return {
-    facts() {
+    /** Read at once. Connections are those of the look that the previous reading began. */
+    facts(): ProcessFacts {
       const facts = tree.facts();
       const changes = folder.changes();
-      // A look that is still under way since the last reading: repeating what was seen before it would look like rest.
+      // `null` while a look is still under way: repeating the earlier numbers would look like rest.
       const connections = looking === null ? seen : null;
       void look();
       return { ...facts, network: connections, files: changes === null ? null : { changes } };
     },
-    async lookAnew() {
+    /** Resolves when the next `facts` are current; files below a large folder wait for their round. */
+    async lookAnew(): Promise<void> {
       await Promise.race([folder.look(), pause(mostPatienceMs, undefined, { ref: false })]);
       await looking;
       tree.look();

@@ -1,11 +1,11 @@
 import { StringDecoder } from "node:string_decoder";
 
-/** Complete lines of a stream, for output that is not drawn on a screen. */
+/** Complete lines of output that is not drawn on a screen. */
 export interface LineSplitter {
   feed(bytes: Buffer): void;
-  /** The lines completed since the last call. When there were too many, some in the middle are missing. */
+  /** The lines completed since the last call. Of too many, some in the middle are missing. */
   take(): string[];
-  /** Ends the last line, should it have no end: nothing follows, or something else. */
+  /** Ends the last line: nothing follows it, or something that does not belong to it. */
   finish(): void;
 }
 
@@ -15,7 +15,7 @@ const escapes = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the same
 const controls = /[\x00-\x08\x0b-\x1f\x7f]/g;
 
-/** Of a longer line than `longest` only the beginning is kept. */
+/** Only the first `longest` characters of a line are kept. */
 export function splitLines(longest: number): LineSplitter {
   const decoder = new StringDecoder("utf8");
   let rest = "";
@@ -25,7 +25,7 @@ export function splitLines(longest: number): LineSplitter {
   function add(line: string): void {
     if (first.length < mostLines / 2) return void first.push(line);
     last.push(line);
-    // Not one by one: moving a whole array for each line is what makes a quick agent slow.
+    // Not one by one: moving a whole array for each line would be slow.
     if (last.length >= mostLines) last = last.slice(-mostLines / 2);
   }
 
@@ -54,7 +54,7 @@ export function splitLines(longest: number): LineSplitter {
   };
 }
 
-/** Of a line written over itself (a progress bar) what was written last counts. */
+/** Of a line that is written over itself (a progress bar) the last version counts. */
 function plain(line: string): string {
   const text = line.replace(escapes, "").replace(/\r+$/, "");
   return text.slice(text.lastIndexOf("\r") + 1).replace(controls, "");

@@ -23,26 +23,26 @@ import {
 import type { ProgramWatch } from "../program/watch-program.ts";
 import type { Spec } from "../protocol/spec.ts";
 import type { Stream } from "../terminal/agent-process.ts";
-import { createSlices } from "../terminal/feed-in-slices.ts";
+import { createSlices } from "../terminal/draw-in-time.ts";
 import type { KeptScreen } from "../terminal/keep-screen.ts";
 import { createAlarm, readClock } from "./clock.ts";
 import { confirmLimits, wouldTellLimits } from "./confirm-limits.ts";
 import { joinSights, type Reports } from "./keep-reports.ts";
 import { type LineSplitter, splitLines } from "./split-lines.ts";
 
-/** What there is to know about an agent besides what it writes. */
+/** What there is to know about an agent besides its output. */
 export interface Surroundings {
   readonly screen: KeptScreen | null;
   readonly reports: Reports;
-  /** Written by this life. */
+  /** Bytes of output in this life. */
   bytes(): number;
   kept(): boolean;
   attached(): number;
   facts(): ProcessFacts;
   readonly program: Pick<ProgramWatch, "family" | "eyes" | "input" | "entered" | "catchUp" | "rests">;
-  /** Looks at everything again that takes a while to look at. */
+  /** Refreshes everything that takes a while to look at. */
   lookAnew(): Promise<void>;
-  /** Processes of the agent that are there although its own is over. */
+  /** Processes that outlived the agent. */
   leftovers(): readonly RunningProcess[];
   tell(report: HolderReport): void;
   fault(what: string, error: unknown): void;
@@ -50,35 +50,37 @@ export interface Surroundings {
 
 export interface AgentWatch {
   wrote(stream: Stream, bytes: Buffer): void;
-  /** Those of the user, besides the shipped ones. */
+  /** Patterns of the user, besides the shipped ones. */
   usePatterns(patterns: readonly Pattern[]): void;
   patterns(): readonly Pattern[];
-  /** What its program tells by another way than what it writes here. */
+  /** What another eye than the output has seen. */
   saw(eye: Eye, sights: readonly Sight[]): void;
-  /** Another program runs in it than was to be known from the command. */
+  /** Another program runs than the command showed. */
   useFamily(family: AgentFamily): void;
-  /** Typed by us: not the agent's own words, wherever its terminal shows them. */
+  /** A text that we type: not the agent's own words, wherever its terminal shows them. */
   said(text: string): void;
-  /** Written to it by us as a message: where its stream repeats it, it was read. */
+  /** A nudge that we write as a message: where the agent's stream repeats it, it was read. */
   gave(nudge: { readonly id: string; readonly text: string }): void;
-  /** Reports at once: somebody came or left. */
+  /** Reports at once, because a terminal was attached or detached. */
   tellSoon(): void;
   /** Reports what is true now, not what was true at the last look. */
   lookAnew(): Promise<void>;
-  /** Whether it has shown work since a moment of the wall clock. What waits to be read is read first, and told. */
+  /**
+   * Whether the agent has shown work since a moment of the wall clock. Output that waits is read and reported first.
+   */
   movedSince(at: number): Promise<boolean>;
-  /** A last look, a last word of its program, and the last report. */
+  /** Takes a last look, lets the program's other eyes tell their last, and sends the last report. */
   end(exit: ExitStatus, lastWord: () => void): Promise<void>;
 }
 
-/** What stands on a screen until something else happens. */
+/** Sights that stay on a screen until something else happens. */
 const standing: ReadonlySet<Sight["kind"]> = new Set(["asks", "retries", "rate-limited"]);
 /** An input that waits for a person, with or without a line in it. */
 const isRest = (sight: Sight): boolean => sight.kind === "asks" && (sight.what === "prompt" || sight.what === "draft");
 const lookMs = 250;
-/** A screen that has come to rest is looked at once more: only then is what stands at its bottom a question. */
+/** A screen that has come to rest is looked at once more: only then is its last line a question. */
 const restMs = 2500;
-/** What a program takes to draw that it was answered; shorter than what is told waits. */
+/** How long a program takes to redraw after it was answered; shorter than `tellMs`. */
 const redrawMs = 50;
 const tellMs = 100;
 const tellOutputMs = 2000;
@@ -86,7 +88,7 @@ const signOfLifeMs = 10_000;
 const factsMs = 5000;
 const longestJson = 1024 * 1024;
 const longestLine = 8 * 1024;
-/** Messages of ours that may still be repeated. */
+/** How many of our messages may still be repeated. */
 const mostGiven = 20;
 
 export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
@@ -125,7 +127,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     const { screen } = around;
     const seen = await screen?.settle(() => ({
       lines: byLines ? [] : screen.newLines(),
-      // Whether a line is half-typed can be told of known programs only.
+      // A half-typed line can be recognised in known programs only.
       screen: family === "generic" ? screen.screen() : screen.typingScreen(),
     }));
     if (seen !== undefined) fullScreen = seen.screen.alternate;
@@ -137,7 +139,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
 
   const foreign = (lines: readonly string[]): readonly string[] => blankOwnWords(lines, ownWords);
 
-  /** A screen that takes long to draw is looked at when it is drawn: otherwise looks would wait for each other, more and more of them. */
+  /** A look that still waits for a slow screen is not joined by another: they would pile up. */
   function lookUnlessBusy(): void {
     if (look !== null) return looking.ringWithin(lookMs);
     look = lookNow().finally(() => {
@@ -151,7 +153,8 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
       const clock = readClock();
       take("stream", readStream(lines, clock));
       const shown = [...readPlain(lines, screen, clock), ...readPicture(screen, clock)];
-      // Told after it, what came before a question or a wait would look like work that goes on in spite of it.
+      // What the session file says was before the question or wait. Told after it, it would look like work that goes
+      // on.
       if (shown.some(({ kind }) => standing.has(kind))) catchUp();
       if (shown.some(isRest)) around.program.rests();
       const wouldTell = wouldTellLimits(family, around.program.eyes());
@@ -162,7 +165,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     }
   }
 
-  /** What came before a question does not overtake it. */
+  /** Reads what came before a question without letting it count as an answer. */
   function catchUp(): void {
     const asking = watching;
     around.program.catchUp();
@@ -182,7 +185,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
 
   function tellInTime(): void {
     if (ended || sights.length === 0) return;
-    // Not put off by what follows: hooks may come more often than that.
+    // Not put off by later sights: hooks may come more often than that.
     if (sights.some(({ kind }) => kind !== "output")) telling.ringWithin(tellMs);
     else telling.ringIn(Math.max(tellMs, toldAt + tellOutputMs - performance.now()));
   }
@@ -205,7 +208,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     return [{ kind: "nudge-read", nudge: read.id }];
   }
 
-  /** What stands between the lines of a stream is not what the agent says: it cannot say that it is done there. */
+  /** Text between the lines of a stream is not the agent's own: it cannot say there that it is done. */
   function readPlain(lines: readonly string[], screen: Screen | null, clock: WallClock): readonly Sight[] {
     const plain = spec.structured ? lines.filter((line) => !isJson(line)) : lines;
     const atWork = spec.structured || (screen !== null && showsWork(screen, family));
@@ -243,7 +246,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     around.tell(report);
   }
 
-  /** At the end there is nobody left to ask: what was known last is what was used. */
+  /** At the end no process is left to ask: the last reading stands. */
   function sample(over: boolean): ProcessFacts | null {
     const now = performance.now();
     if (over || (facts !== null && now - facts.at < factsMs)) return facts?.value ?? null;
@@ -251,7 +254,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
       facts = { at: now, value: around.facts() };
       return facts.value;
     } catch (error) {
-      // What could not be read is not known; repeating the last reading would look like rest.
+      // Unknown, not the last reading: repeating that would look like rest.
       around.fault("the agent's processes could not be read", error);
       return null;
     }
@@ -275,7 +278,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
     saw(eye, seen) {
       if (ended) return;
       take(eye, seen);
-      // What still stands on its screen is told with the work that goes on behind it.
+      // What still stands on the screen is told with the work that goes on behind it.
       if (watching.overtaken) looking.ringWithin(redrawMs);
       tellInTime();
     },
@@ -301,12 +304,12 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
       await look;
       await lookNow();
       if (sawAt < at - tellOutputMs) return false;
-      // Whoever decides anew has to know what we know.
+      // The monitor, which decides anew, has to know what we know.
       if (sights.length > 0) tell(null);
       return true;
     },
     async lookAnew() {
-      // The one under way reports of now as well.
+      // The look under way reports what is true now as well.
       if (lookingAnew) return;
       lookingAnew = true;
       await around.lookAnew().catch((error: unknown) => around.fault("the agent could not be looked at anew", error));
@@ -320,7 +323,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
       for (const reader of Object.values(readers)) reader.finish();
       await look;
       await lookNow();
-      // What its stream says comes first, as it does while it runs.
+      // The stream comes first, as it does while the agent runs.
       lastWord();
       ended = true;
       tell(exit);
@@ -329,7 +332,7 @@ export function watchAgent(spec: Spec, around: Surroundings): AgentWatch {
   };
 }
 
-/** Every line of a stream counts. Of plain lines a quick agent writes more than anybody could read. */
+/** Every line of a stream counts. Plain lines are skipped when an agent writes more than anybody could read. */
 function readLinesOf(structured: boolean): LineSplitter {
   const splitter = splitLines(structured ? longestJson : longestLine);
   if (structured) return splitter;
@@ -355,7 +358,10 @@ function countLines(bytes: Buffer): number {
 
 const isJson = (line: string): boolean => line.startsWith("{");
 
-/** What came while we stood still is read in turns of the event loop, in no order with what else came. One who never stops writing is at work. */
+/**
+ * Output that came while this process was suspended is read over several turns of the event loop, in any order. An
+ * agent that never stops writing is at work.
+ */
 async function readAll(bytes: () => number): Promise<void> {
   for (let before = -1, turns = 0; before !== bytes() && turns < 20; turns++) {
     before = bytes();

@@ -110,7 +110,8 @@ describe("below a folder", () => {
     await begin();
     expect(watch.changes()).toBe(0);
     write("part-7/module-847/file-23.ts", "y");
-    // In time of the processor: others on this machine are not our concern. By the clock a round takes 4 s where nobody else is.
+    // In time of the processor: others on this machine are not our concern. By the clock a round takes 4 s where nobody
+    // else is.
     const used = () => (({ user, system }) => (user + system) / 1000)(process.cpuUsage());
     const start = used();
     let last = start;

@@ -1,40 +1,35 @@
 import { type Dir, lstatSync, opendirSync, readFileSync, realpathSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
-import { unescapeSpaces } from "../processes/place-cgroup.ts";
+import { attempt } from "../attempt.ts";
+import { unescapeSpaces } from "../processes/cgroup.ts";
 
-export interface FolderWatch {
-  /** How often something was seen to change so far; `null` when it cannot be looked at, or has not been yet. */
-  changes(): number | null;
-  /** Goes round at once. Resolves when that round, or the one under way, is over. */
-  look(): Promise<void>;
-  stop(): void;
-}
+export type FolderWatch = ReturnType<typeof watchFolder>;
 
-export interface Pace {
+interface Pace {
   /** From the start of one round to the start of the next. */
   readonly roundMs: number;
   readonly mostFolders: number;
   readonly mostEntries: number;
 }
 
-/** A change shows within 30 s, reporting included. Through more than this a round takes so long that "nothing has changed" would mean nothing. */
+/** A change shows within 30 s. In a larger folder a round takes so long that "no change" would mean nothing. */
 const usual: Pace = { roundMs: 15_000, mostFolders: 10_000, mostEntries: 100_000 };
-/** The terminal waits while we look: looked at in slices, with pauses in between. */
+/** The terminal waits meanwhile, so a round is made in slices, with pauses between. */
 const sliceMs = 3;
 const pauseMs = 50;
-/** On a busy machine the slice may be over before it began; each gets somewhere all the same. */
+/** On a busy machine a slice may be over before it began: it takes this many steps all the same. */
 const stepsAtOnce = 64;
-/** What is too large is tried again now and then: it may have been cleaned up. */
+/** A folder that is too large is tried again now and then: it may have been cleaned up. */
 const tryAgainMs = 300_000;
 const mostHot = 32;
-/** `.git`: our own snapshots write there, and editors refresh its index. `node_modules`: as large as everything else together. */
+/** `.git`: our own snapshots write there, and editors refresh its index. `node_modules`: very large. */
 const leftOutNames = new Set([".git", "node_modules"]);
 
 interface Round {
   readonly startedAt: number;
   readonly queue: string[];
   next: number;
-  /** Where the folders of the last round that had changed end in the queue. */
+  /** Where the folders that changed in the last round end in the queue. */
   hot: number;
   readonly prints: Map<string, number>;
   entries: number;
@@ -44,14 +39,15 @@ interface Round {
 }
 
 /**
- * Goes round below a folder and counts the folders in which something has changed, whoever changed it. Files are compared by their inode, size and time of change, one
- * number per folder, so no clock is needed and little is kept. `fs.watch` would need a watch for every folder, and the user has few of those.
+ * Counts the folders below a folder in which something has changed, whoever changed it. Files are compared by inode,
+ * size and time of change, one number per folder, so no clock is needed and little is kept. `fs.watch` would need a
+ * watch for every folder, and a user has few of those.
  */
 export function watchFolder(
   folder: string,
   leftOut: readonly string[] = [],
   { roundMs, mostFolders, mostEntries }: Pace = usual,
-): FolderWatch {
+) {
   let changes: number | null = null;
   let known: Map<string, number> | null = null;
   let hot: readonly string[] = [];
@@ -92,10 +88,10 @@ export function watchFolder(
     timer = setTimeout(slice, pauseMs).unref();
   }
 
-  /** One file, or one folder begun or ended. */
+  /** One step: a file, or the begin or end of a folder. */
   function goOn(on: Round): "more" | "over" | "too-large" {
     if (on.open !== null) return readOne(on, on.open);
-    // Movement is shown already: the rest of the round would cost more and tell nothing.
+    // A change is known already: the rest of the round would cost more and tell nothing.
     if (on.moved && on.next === on.hot) return "over";
     const path = on.queue[on.next++];
     if (path === undefined) return "over";
@@ -128,7 +124,7 @@ export function watchFolder(
   function compare(on: Round, path: string, print: number): void {
     on.prints.set(path, print);
     const before = known?.get(path);
-    // A folder that is new shows in the one above it.
+    // A new folder shows in the one above it.
     if (before === undefined || before === print) return;
     changes = (changes ?? 0) + 1;
     on.moved = true;
@@ -164,9 +160,11 @@ export function watchFolder(
   }
 
   return {
+    /** How many changes were seen so far; `null` when the folder cannot be looked at, or has not been yet. */
     changes: () => changes,
+    /** Begins a round at once. Resolves when that round, or the one under way, is over. */
     look: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         waiting.push(resolve);
         if (round !== null) return;
         clearTimeout(timer);
@@ -176,7 +174,7 @@ export function watchFolder(
   };
 }
 
-/** `null`: not to be read, ours, or shared with everything else on the machine, where a change says nothing about the agent. */
+/** `null`: it cannot be read, is ours, or is shared by the whole machine, where a change says nothing. */
 function findRoot(folder: string, leftOut: readonly string[]): string | null {
   const root = attempt(() => realpathSync(folder));
   if (root === null || attempt(() => opendirSync(root).closeSync()) === null) return null;
@@ -186,7 +184,7 @@ function findRoot(folder: string, leftOut: readonly string[]): string | null {
 
 const realPath = (path: string): string => attempt(() => realpathSync(path)) ?? path;
 
-/** A file that is gone again adds nothing; its folder has changed by that. */
+/** A file that is gone again adds nothing; that changes its folder. */
 function printOfFile(path: string): number {
   const stat = attempt(() => lstatSync(path));
   return stat === null ? 0 : mix(mix(mix(0, stat.ino), stat.ctimeMs * 1000), stat.size);
@@ -198,29 +196,20 @@ function printOfName(name: string): number {
   return print;
 }
 
-/** Each step can be undone, so two prints that differ in one number differ. */
+/** Each step is reversible, so two prints that differ in one number differ. */
 function mix(print: number, value: number): number {
   const mixed = Math.imul(print ^ (value % 2 ** 32), 0x9e3779b1);
   return mixed ^ (mixed >>> 15);
 }
 
-/** What cannot be read is passed over: gone meanwhile, or hidden from us. */
-function attempt<T>(look: () => T): T | null {
-  try {
-    return look();
-  } catch {
-    return null;
-  }
-}
-
-/** File systems that answer from this machine. Others may hang for as long as a network is away, and whoever asks them hangs too. */
+/** File systems on this machine. Others may hang while a network is away, and block this process. */
 const local = new Set(
   "aufs bcachefs btrfs ecryptfs exfat ext2 ext3 ext4 f2fs hfsplus jfs msdos nilfs2 ntfs3 overlay ramfs reiserfs tmpfs vfat virtiofs xfs zfs".split(
     " ",
   ),
 );
 
-/** Whether a folder's file system answers at once, and which folders below it belong to another one. */
+/** Whether a folder's file system is on this machine, and which folders below it belong to another one. */
 export function readMounts(
   folder: string,
   mounts: string = readFileSync("/proc/self/mountinfo", "utf8"),
@@ -232,7 +221,7 @@ export function readMounts(
     const point = unescapeSpaces(escaped);
     const type = / - (\S+) /.exec(line)?.[1] ?? "";
     if (point !== folder && isWithin(point, folder)) below.add(point);
-    // Of two at the same place the later one covers the other.
+    // Of two mounts at the same place the later one covers the other.
     if (point !== "" && isWithin(folder, point) && point.length >= holds.point.length) holds = { point, type };
   }
   return { isLocal: local.has(holds.type), below };

@@ -18,7 +18,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { makeProgram, type Program } from "../../../../../holder/src/output/make-program.test-support.ts";
 import { openOutputRing } from "../../../../../holder/src/output/output-ring.ts";
 import { outputHeader } from "../../../../../holder/src/protocol/frames.ts";
-import { readMessage } from "../../../../../holder/src/protocol/read-message.ts";
+import { readMessage } from "../../../../../holder/src/protocol/messages.ts";
 import { healthy } from "../../show/sample.test-support.ts";
 
 const understood = (value: unknown): ToHolder => readMessage(value) ?? expect.fail("no message to a holder");

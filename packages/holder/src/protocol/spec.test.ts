@@ -1,7 +1,6 @@
 import type { AgentFamily } from "@rouse/contract";
 import { expect, it } from "vitest";
-import { inputOf } from "./input-of.ts";
-import type { Spec } from "./spec.ts";
+import { inputOf, type Spec } from "./spec.ts";
 
 it.each<[AgentFamily, Spec["io"], boolean, string]>([
   ["claude-code", "terminal", false, "terminal"],

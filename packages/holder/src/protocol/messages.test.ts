@@ -2,8 +2,7 @@ import { ContainmentMeans, UserPattern } from "@rouse/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { ToHolder } from "./messages.ts";
-import { readMessage } from "./read-message.ts";
+import { readMessage, type ToHolder } from "./messages.ts";
 
 const Size = z.object({ cols: z.number().int().min(2).max(1000), rows: z.number().int().min(2).max(1000) });
 const Store = z.string().min(1).max(100);

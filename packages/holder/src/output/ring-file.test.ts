@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { newHeader } from "./open-ring-file.ts";
-import { leap, packHeader, type RingHeader, slotBytes } from "./ring-header.ts";
+import { leap, newHeader, packHeader, type RingHeader, slotBytes } from "./ring-file.ts";
 
 const grow = (header: RingHeader, bytes: number): RingHeader => ({ ...header, end: header.end + bytes });
 

@@ -1,7 +1,7 @@
 import type { Alerts } from "../../ports/alerts.ts";
 import type { Log } from "../../ports/log.ts";
 
-/** Alerts as lines of the monitor's own log, where whoever runs it looks first. */
+/** Alerts as lines of the monitor's own log. */
 export function alertsToLog(log: Log): Alerts {
   return {
     async deliver(action) {

@@ -17,12 +17,12 @@ interface HearingParts {
 }
 
 const tryAgainAfter: DurationMs = 1000;
-/** A tree that outlives its agent takes up to the grace of an order to stop. */
+/** Stopping processes that outlive the agent takes up to the grace of the order to stop. */
 const partWithin: DurationMs = 60_000;
 
 /**
- * Hears the reports of one holder, in order, and tells it what was heard only once that is saved. Ends with the exit of the agent, with a newer
- * monitor, or with the connection.
+ * Hears the reports of one holder in order, and acknowledges each one after it is saved. Ends with the exit of the agent,
+ * with a newer monitor, or with the connection.
  */
 export async function hearReports(line: HolderConnection, parts: HearingParts): Promise<"over" | "replaced" | "again"> {
   const { agentId, incarnation, news, log } = parts;
@@ -45,7 +45,7 @@ export async function hearReports(line: HolderConnection, parts: HearingParts): 
     line.close();
   }
 
-  /** Its story is told. It may still owe the answer to an order, so it is the holder who hangs up. */
+  /** The exit is told. The holder may still owe the answer to an order, so it is the holder that hangs up. */
   function partFrom(): void {
     ending ??= "over";
     parting = setTimeout(() => line.close(), partWithin);
@@ -74,7 +74,7 @@ export async function hearReports(line: HolderConnection, parts: HearingParts): 
     }
   }
 
-  /** Silence of a holder is looked into: it may hang while its agent works, or has ended. */
+  /** A silent holder is probed: it may hang while its agent works or has ended. */
   const watch = setInterval(() => {
     if (performance.now() - heardAt < parts.silentFor) return;
     heardAt = performance.now();

@@ -2,11 +2,11 @@ import { closeSync, fstatSync, ftruncateSync, openSync, renameSync, statSync, wr
 
 export interface RotatingFileOptions {
   readonly path: string;
-  /** What would grow beyond this begins a new file. */
+  /** A line that would make the file larger begins a new one. */
   readonly maxBytes: number;
   /** How many older files stay: `path.1` is the youngest of them. */
   readonly keep: number;
-  /** The line that stands where others could not be written. */
+  /** The line that is written in place of those that were lost. */
   wordLoss(lines: number, reason: string): string;
 }
 

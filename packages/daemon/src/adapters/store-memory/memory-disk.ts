@@ -26,7 +26,7 @@ export interface AgentShelf {
   readonly hours: Map<EpochMs, BeatStretch>;
 }
 
-/** What survives when the monitor dies: a store is opened on it, crashes, and the next one is opened on the same. It is shard 0 itself. */
+/** What survives the death of a monitor: the next store is opened on the same disk. The disk itself is shard 0. */
 export interface MemoryDisk {
   /** The other shards, by their numbers. */
   readonly others: Map<number, MemoryDisk>;
@@ -41,16 +41,16 @@ export interface MemoryDisk {
   readonly machines: Map<string, KeptMachine>;
   /** By id. */
   readonly checkpoints: Map<string, SavedCheckpoint>;
-  /** The same by their task, in the order they came. */
+  /** The same checkpoints by task, in the order they came. */
   readonly checkpointsOf: Map<string, SavedCheckpoint[]>;
   /** In order of their numbers. */
   audit: AuditRecord[];
   readonly marks: Map<string, string>;
   lastSignalId: number;
   lastEventId: number;
-  /** The store that has the disk open; whoever is not it may not write any more. */
+  /** The store that has the disk open; no other may write. */
   holder: object | null;
-  /** Lets go of the lock as the kernel does when a process dies: nothing is finished first. */
+  /** Releases the lock as the kernel does when a process dies: nothing is finished first. */
   crash(): void;
 }
 

@@ -1,5 +1,21 @@
-import { type DurationMs, type EpochMs, type SavedEvent, toIso } from "@rouse/contract";
-import type { BeatStretch, EventQuery, EventToSave, KeptMachine, Resumption, SavedSignal } from "../../ports/store.ts";
+import {
+  type AuditRecord,
+  type CheckpointHead,
+  type DurationMs,
+  type EpochMs,
+  type SavedEvent,
+  toIso,
+} from "@rouse/contract";
+import type {
+  AuditQuery,
+  BeatStretch,
+  EventQuery,
+  EventToSave,
+  KeptMachine,
+  Resumption,
+  SavedHead,
+  SavedSignal,
+} from "../../ports/store.ts";
 import { firstAfter, type MemoryDisk } from "./memory-disk.ts";
 import { addNewer, countsIn } from "./tidy-memory.ts";
 
@@ -86,4 +102,30 @@ export function findHistory(
     stretches.set(at, addNewer(stretches.get(at), { ...part, at }));
   }
   return [...stretches.values()].sort((a, b) => a.at - b.at);
+}
+
+export function findAudit(disk: MemoryDisk, query: AuditQuery): AuditRecord[] {
+  const { after = 0, before = Number.POSITIVE_INFINITY, subject, limit, newestFirst } = query;
+  const found = disk.audit.filter(
+    (line) => line.number > after && line.number < before && (subject === undefined || line.subject === subject),
+  );
+  return (newestFirst ? found.reverse() : found).slice(0, limit);
+}
+
+export function findCheckpoints(
+  disk: MemoryDisk,
+  taskId: string,
+  limit: number,
+  before = Number.POSITIVE_INFINITY,
+): SavedHead[] {
+  const chain = (disk.checkpointsOf.get(taskId) ?? []).filter(({ number }) => number < before);
+  const newest = chain.toSorted((a, b) => b.number - a.number).slice(0, limit);
+  return newest.map(({ state: _, stateForgotten: __, ...head }) => head);
+}
+
+export function isStateNeeded(disk: MemoryDisk, stateHash: string): boolean {
+  for (const { head, state, stateForgotten = false } of disk.checkpoints.values()) {
+    if (state === null && !stateForgotten && (JSON.parse(head) as CheckpointHead).stateHash === stateHash) return true;
+  }
+  return false;
 }

@@ -1,13 +1,13 @@
 import type { BeatStretch } from "../../ports/store.ts";
 
-/** What is known so far of one stretch; `nth` counts stretches from the start of the range. */
+/** One stretch so far; `nth` counts stretches from the start of the range. */
 export interface StretchPart extends Omit<BeatStretch, "at"> {
   readonly nth: number;
 }
 
 export type Stretches = Map<number, StretchPart>;
 
-/** The past is read newest first, so what comes in later is older and only fills the values still unknown. */
+/** The past is read newest first, so a later part is older and only fills values that are still unknown. */
 export function addOlder(stretches: Stretches, older: StretchPart): void {
   const newer = stretches.get(older.nth);
   if (newer === undefined) {

@@ -70,7 +70,7 @@ function createPrivately(folder: string, path: string): void {
     return;
   }
   const directory = openSync(folder, "r");
-  fsyncSync(directory); // otherwise the new file may be gone after a power cut, with everything in it
+  fsyncSync(directory); // otherwise the new file may be gone after a power cut
   closeSync(directory);
 }
 
@@ -98,7 +98,7 @@ function connect(path: string): DatabaseSync {
     db.exec("PRAGMA wal_autocheckpoint = 1000");
     db.exec("PRAGMA cache_size = -16000"); // 16 MB; the drivers would take two
     db.exec("PRAGMA temp_store = MEMORY");
-    db.exec("BEGIN IMMEDIATE; ROLLBACK"); // SQLite opens what it cannot write without a word; this says it now
+    db.exec("BEGIN IMMEDIATE; ROLLBACK"); // SQLite opens a read-only file without an error; this fails at once
     migrate(db);
     return db;
   } catch (error) {

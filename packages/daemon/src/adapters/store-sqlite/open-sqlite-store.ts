@@ -7,15 +7,15 @@ import { packCommit, unpackLine, unpackRecords, unpackSignals } from "./pack.ts"
 import type { CallName, Calls, HistoryQuestion, PackedEvent } from "./thread-messages.ts";
 
 export interface SqliteStoreOptions {
-  /** Exists already, and only its owner may look into it. */
+  /** The data folder: exists already, and only its owner may read it. */
   readonly folder: string;
-  /** Embedded, there is one: 0. */
+  /** Which shard; there is only 0 unless several monitors share the fleet. */
   readonly shard?: number;
-  /** The bundle of worker.ts; it is looked for beside this file's own bundle. */
+  /** The bundle of worker.ts; by default the one beside this file's own bundle. */
   readonly workerFile?: URL;
 }
 
-/** The port on SQLite, which runs in a thread of its own. Each shard has its own file: one shard costs nothing for there being others. */
+/** The port on SQLite, which runs in a thread of its own. Each shard has a file of its own. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { folder, shard = 0, workerFile = bundledWorker() } = options;
   let line: Promise<WorkerLine> | null = null;
@@ -120,6 +120,6 @@ const toSavedEvent = ({ id, time, type, payload }: PackedEvent): SavedEvent =>
 
 function bundledWorker(): URL {
   const beside = new URL("./store-sqlite-worker.js", import.meta.url);
-  // Run from the sources there is nothing beside: the last build is used.
+  // Run from the sources, there is no bundle beside this file: the last build is used.
   return existsSync(beside) ? beside : new URL("../../../dist/store-sqlite-worker.js", import.meta.url);
 }

@@ -5,7 +5,7 @@ import { packRecords, packSignals } from "./pack.ts";
 import { prepareSignals, type SignalRow, toSignal } from "./read-back.ts";
 import type { PackedRecords, PackedRest } from "./thread-messages.ts";
 
-/** Records travel in parts: 100,000 of them at once would fill this thread's memory twice over. */
+/** Records travel in parts: 100,000 at once would fill this thread's memory twice over. */
 const recordsPerPart = 2000;
 const machinesPerPart = 2000;
 const signalsPerLook = 5000;
@@ -81,7 +81,7 @@ export function prepareResuming(db: DatabaseSync, chains: Chains) {
       for (let i = 0; i < throughs.length; i += 2) {
         const through = throughs[i + 1] ?? 0;
         byAgent.set(throughs[i] ?? 0, through);
-        // Tidying removes only what is part of a record, so a record remembers the ids of signals that are gone.
+        // Tidying removes only signals that are part of a record, so a record's `through` may be higher than any signal left.
         lastSignalId = Math.max(lastSignalId, through);
       }
       return {

@@ -12,7 +12,7 @@ import {
   type Settings,
   settingsOf,
 } from "@rouse/contract";
-import { settleRelations } from "./check-relations.ts";
+import { settleRelations } from "./check-settings.ts";
 
 export interface PolicySubject {
   readonly agentId: string;

@@ -5,12 +5,12 @@ import { largestFile, type NamedText } from "./parse-yaml.ts";
 import { type ConfigReading, readConfig } from "./read-config.ts";
 import { botboxFileIn, type ConfigPlaces, configFileIn } from "./shipped-config.ts";
 
-/** Finds and reads the files; the same call serves the start and every reload. Never throws for anything a user can cause. */
+/** Finds and reads the files, at the start and at every reload. Never throws for anything a user can cause. */
 export async function loadConfig(places: ConfigPlaces): Promise<ConfigReading> {
   const named = places.configFile;
   const [file, botbox] = await Promise.all([
     readText(named ?? configFileIn(places.home), named !== undefined, (name) => open(name, "r")),
-    // Its owner may name a pipe. This one lies where agents work, who can put one there, and a reload would wait for ever.
+    // The owner may name a pipe for the first file. Agents can put a pipe here, and a reload would wait for ever.
     readText(botboxFileIn(places.workingFolder), false, openPlainFile),
   ]);
   const reading = readConfig({ file: file.text, botbox: botbox.text, environment: places.environment });
@@ -45,7 +45,7 @@ async function readText(name: string, mustExist: boolean, opens: Opens): Promise
   }
 }
 
-/** One byte more than allowed is enough to know; a size asked for beforehand would say nothing about a pipe or a device. */
+/** Reads up to one byte more than allowed, because `stat` says nothing about the size of a pipe or a device. */
 async function readFile(handle: FileHandle): Promise<Uint8Array> {
   try {
     const bytes = new Uint8Array(largestFile + 1);

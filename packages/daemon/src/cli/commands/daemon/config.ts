@@ -77,7 +77,7 @@ const addSchema: AddCommand = (config: Command, here: Surroundings) => {
     .description("the JSON Schema of config.yaml, for editors")
     .option("--json", "as it is anyway")
     .action(async () => {
-      const { configSchema } = await import("../../../config/config-schema.ts");
+      const { configSchema } = await import("../../../config/config-document.ts");
       here.printJson(configSchema());
     });
 };

@@ -1,6 +1,6 @@
 import { overlay, printable, type Settings, settingsWithoutEffect } from "@rouse/contract";
 import { RE2JS, RE2JSException } from "re2js";
-import type { ConfigProblem, Layer, PathPart, Place } from "./config-problem.ts";
+import type { ConfigProblem, Layer, Place } from "./config-problem.ts";
 import { readAnchor } from "./read-anchor.ts";
 import { readWebhookAddress } from "./read-webhook-address.ts";
 import { isGroup, valueAt } from "./schema-node.ts";
@@ -78,73 +78,50 @@ export function settleRelations(settings: Settings): Settings {
   }, settings);
 }
 
-/** A path inside the settings, and what a person wrote there. */
-type Written = readonly [path: readonly PathPart[], value: unknown];
-
-/** Checks texts one by one. Those already `told` to be wrong, by their length say, are left alone. */
+/**
+ * Checks the text at a place, or in each entry of a list there. Texts already `told` to be wrong, by their length say, are
+ * left alone.
+ */
 const checkTexts = (
   layers: readonly Layer[],
   told: ReadonlySet<string>,
-  writtenIn: (values: unknown) => readonly Written[],
+  place: readonly string[],
+  inEntry: readonly string[],
   problemWith: (text: string) => string | null,
 ): ConfigProblem[] =>
-  layers.flatMap(({ values, locate }) =>
-    writtenIn(values).flatMap(([path, text]) => {
+  layers.flatMap(({ values, locate }) => {
+    const given = valueAt(values, place);
+    const list: readonly unknown[] = Array.isArray(given) ? given : [];
+    const entries = list.map((entry, i) => [[...place, i, ...inEntry], valueAt(entry, inEntry)] as const);
+    return [[place, given] as const, ...entries].flatMap(([path, text]) => {
       const at = locate(path);
       const message = typeof text !== "string" || told.has(at.path) ? null : problemWith(text);
       return message === null ? [] : [{ ...at, message }];
-    }),
-  );
+    });
+  });
 
-/** The entries of a list of settings, each with its path. */
-const entriesAt = (values: unknown, place: readonly string[]): readonly Written[] => {
-  const list = valueAt(values, place);
-  return Array.isArray(list) ? list.map((entry: unknown, i) => [[...place, i], entry]) : [];
-};
-
-const webhook = ["escalation", "webhook_url"];
-const anchors = ["audit", "anchor"];
-const patterns = ["terminal", "patterns"];
-
-/** Webhooks that nothing would ever be sent to. Overrides are not checked: they get a notice that it has no effect there. */
-export function checkWebhook(layers: readonly Layer[], told: ReadonlySet<string>): ConfigProblem[] {
+/** Webhooks and anchors that nothing could be sent to. Overrides get a notice instead: there they have no effect. */
+export function checkAddresses(layers: readonly Layer[], told: ReadonlySet<string>): ConfigProblem[] {
   const permission = layers.map(({ values }) => valueAt(values, ["escalation", "allow_private_webhook"]));
   const allowPrivate = permission.findLast((value) => value !== undefined) === true;
-  return checkTexts(
-    layers,
-    told,
-    (values) => [[webhook, valueAt(values, webhook)]],
-    (text) => problemIn(readWebhookAddress(text, allowPrivate)),
-  );
+  const problemIn = (reading: object): string | null => ("problem" in reading ? String(reading.problem) : null);
+  const inWebhook = (text: string): string | null => problemIn(readWebhookAddress(text, allowPrivate));
+  return [
+    ...checkTexts(layers, told, ["escalation", "webhook_url"], [], inWebhook),
+    ...checkTexts(layers, told, ["audit", "anchor"], [], (text) => problemIn(readAnchor(text))),
+  ];
 }
-
-/** Anchors that nothing could ever be kept at. Overrides are not checked: they get a notice that it has no effect there. */
-export const checkAnchors = (layers: readonly Layer[], told: ReadonlySet<string>): ConfigProblem[] =>
-  checkTexts(
-    layers,
-    told,
-    (values) => entriesAt(values, anchors),
-    (text) => problemIn(readAnchor(text)),
-  );
-
-const problemIn = (reading: object): string | null => ("problem" in reading ? String(reading.problem) : null);
 
 /** Patterns of the user's own that cannot be compiled. */
 export function checkPatterns(layers: readonly Layer[], told: ReadonlySet<string>): ConfigProblem[] {
   // A YAML anchor may put the same patterns into hundreds of overrides.
   const verdicts = new Map<string, string | null>();
-  return checkTexts(
-    layers,
-    told,
-    (values) =>
-      entriesAt(values, patterns).map(([path, entry]) => [[...path, "pattern"], isGroup(entry) ? entry.pattern : null]),
-    (text) => {
-      const known = verdicts.get(text);
-      const verdict = known === undefined ? problemWithPattern(text) : known;
-      verdicts.set(text, verdict);
-      return verdict;
-    },
-  );
+  return checkTexts(layers, told, ["terminal", "patterns"], ["pattern"], (text) => {
+    const known = verdicts.get(text);
+    const verdict = known === undefined ? problemWithPattern(text) : known;
+    verdicts.set(text, verdict);
+    return verdict;
+  });
 }
 
 /** In the engine's own words, which quote the part it stumbled over. */

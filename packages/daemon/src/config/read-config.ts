@@ -13,14 +13,7 @@ import {
   selfCheckFrom,
   settingsOf,
 } from "@rouse/contract";
-import {
-  type ConfigNotice,
-  checkAnchors,
-  checkPatterns,
-  checkRelations,
-  checkWebhook,
-  noteIneffective,
-} from "./check-settings.ts";
+import { type ConfigNotice, checkAddresses, checkPatterns, checkRelations, noteIneffective } from "./check-settings.ts";
 import { choosePolicy, freezeDeep, type Overrides, type PolicySubject } from "./choose-policy.ts";
 import { type ConfigProblem, describeProblem } from "./config-problem.ts";
 import { type ConfigSources, readSources, type SourcesReading } from "./read-sources.ts";
@@ -67,8 +60,7 @@ function furtherProblems({ document, layers, problems }: SourcesReading): Config
   const preset = settingsOf(document.preset);
   return [
     ...checkPatterns([...layers, ...document.overrides], told),
-    ...checkWebhook(layers, told),
-    ...checkAnchors(layers, told),
+    ...checkAddresses(layers, told),
     ...checkRelations(preset, layers, 0, told),
     ...document.overrides.flatMap((one) => checkRelations(preset, [...layers, one], layers.length, told)),
   ];

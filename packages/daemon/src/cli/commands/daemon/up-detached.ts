@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { callOf } from "../../../home/call-rouse.ts";
+import { callOf } from "../../../home/home-folder.ts";
 import type { AskedOfDaemon, DaemonFile, Starter } from "../../../home/open-home.ts";
 import { choosePort, readPortVariable } from "../../choose-port.ts";
 import { exit } from "../../exit-codes.ts";

@@ -7,12 +7,12 @@ import { sealOf } from "./seal-trail.ts";
 
 const firstRetry: DurationMs = 1000;
 const longestRetry: DurationMs = 60_000;
-/** How long the end of the monitor may wait for the last seal. What did not get there in time does at the next start. */
+/** How long a monitor that stops waits for its last seal. A seal that is late is placed at the next start. */
 const longestGoodbye: DurationMs = 3000;
 
 interface AnchoringParts {
   readonly anchors: OpenAnchor;
-  /** As configured now. */
+  /** The anchors that are configured now. */
   readonly places: () => readonly string[];
   /** The id the trail is sealed under. */
   readonly storeId: string;
@@ -33,8 +33,8 @@ interface Rope {
 }
 
 /**
- * Carries seals out of the database, after the commit that holds them. Nobody waits for it. An anchor that is slow or away gets the newest seal
- * next, which covers those before it; after a crash the newest is offered again: at least once.
+ * Carries seals out of the database after the commit that holds them; nobody waits for it. An anchor that is slow or away
+ * gets the newest seal next, which covers those before it. After a crash the newest is offered again: at least once.
  */
 export function anchorSeals({ anchors, places, storeId, timers, log, tell }: AnchoringParts) {
   const ropes = new Map<string, Rope>();
@@ -43,7 +43,7 @@ export function anchorSeals({ anchors, places, storeId, timers, log, tell }: Anc
   let isStopping = false;
   let whenIdle: () => void = () => undefined;
 
-  /** The configuration may have changed. */
+  /** Called after each seal, because the configuration may have changed. */
   function refresh(): void {
     const wanted = new Set(places());
     for (const [text, rope] of ropes) if (!wanted.has(text)) drop(text, rope);
@@ -112,7 +112,7 @@ export function anchorSeals({ anchors, places, storeId, timers, log, tell }: Anc
       refresh();
     },
     names: (): string[] => places().map(nameAnchor),
-    /** Gives what is under way a moment; nothing is tried again. */
+    /** Waits a moment for seals under way; nothing is tried again. */
     async stop(): Promise<void> {
       isStopping = true;
       for (const rope of ropes.values()) rope.cancelRetry?.();

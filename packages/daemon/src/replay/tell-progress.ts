@@ -1,16 +1,16 @@
 import type { Progress } from "./replay-recordings.ts";
 
-/** Milliseconds between two words about how far it is. */
+/** Milliseconds between two updates. */
 const every = 200;
 const clearLine = "\r\u001b[K";
 
-export interface ProgressLine {
+interface ProgressLine {
   tell(progress: Progress): void;
-  /** Leaves nothing behind. */
+  /** Removes the line. */
   clear(): void;
 }
 
-/** A line that is written over, on a terminal only; elsewhere it would be litter. */
+/** A line that is overwritten, on a terminal only. */
 export function createProgressLine(
   out: Pick<NodeJS.WriteStream, "isTTY" | "write">,
   totalBytes: number | null,

@@ -10,7 +10,7 @@ export interface Mark {
   readonly same: number | null;
 }
 
-/** An event that a verdict rests on, in its own words. */
+/** An event that a verdict rests on, with its text. */
 export interface Excerpt {
   readonly index: number;
   readonly kind: Mark["kind"];
@@ -22,7 +22,7 @@ export interface Excerpt {
   readonly words: string | null;
 }
 
-/** What is needed to draw a run: the stretch around its gravest verdict, bounded however long it is. */
+/** What is needed to draw a run: the stretch around its gravest verdict, bounded for any length of run. */
 export interface RunSketch {
   /** Index of the first mark. */
   readonly from: number;
@@ -48,7 +48,7 @@ export function startSketch() {
       recent.push(mark);
       if (shown !== null && index < shown.until) shown.marks.push(mark);
       excerpts.push(excerptOf(event, mark, index));
-      // Not at every event: moving them all each time would take longer than reading them.
+      // Not cut at every event: moving the lists each time would take longer than reading the recording.
       if (recent.length > 2 * marksBefore) recent = recent.slice(-marksBefore);
       if (excerpts.length > 2 * excerptsKept) excerpts = excerpts.slice(-excerptsKept);
     },
@@ -68,7 +68,7 @@ export function startSketch() {
   };
 }
 
-/** A finding names results; what was called just before is half of the story. */
+/** A finding names results; the call just before each belongs to it. */
 const isCallOf = (one: Excerpt, next: Excerpt | undefined, wanted: ReadonlySet<number>): boolean =>
   one.kind === "call" && next !== undefined && next.kind !== "call" && wanted.has(next.index);
 
@@ -94,7 +94,7 @@ function markOf(event: StepEvent): Mark {
   }
 }
 
-/** Only to paint equal things alike, so 32 bits (FNV-1a) do, and a digest of any length takes no more room. */
+/** FNV-1a. 32 bits are enough to paint equal things alike, and take less memory than digests. */
 function printOf(digest: string | null | undefined, of: string): number | null {
   if (digest === null || digest === undefined) return null;
   const text = `${of}\n${digest}`;
@@ -116,6 +116,6 @@ function excerptOf(event: StepEvent, { kind, failed, same }: Mark, index: number
   };
 }
 
-/** A slice would keep the whole text alive behind it; this is a copy. */
+/** A copy: a slice would keep the whole text in memory. */
 const cutExcerpt = (text: string): string =>
   text.length <= longestExcerpt ? text : `${Buffer.from(text.slice(0, longestExcerpt)).toString()}…`;

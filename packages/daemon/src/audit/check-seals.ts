@@ -27,32 +27,8 @@ export type AuditProblem = AuditVerdict["problems"][number];
 
 type Stretch = NonNullable<AuditVerdict["unsealed"]>;
 
-export interface CheckedSeals {
-  readonly key: KeyObject | null;
-  /** The id that the trail is sealed under. */
-  readonly store: string | null;
-  /** Whether the trail is from a version that seals. */
-  readonly isSealed: boolean;
-  /** What is wrong with the signature of a line, or with its absence. */
-  problemWith(line: AuditRecord): string | null;
-  readonly signatures: number;
-  /** The newest line with a good signature. */
-  readonly newest: AuditRecord | null;
-  readonly takenOver: Stretch | null;
-  readonly unsealed: Stretch | null;
-  /** Stretches that runs left unsealed when they died. */
-  readonly foundOpen: readonly Stretch[];
-  /** The last line that retention removed, as the trail says under our signature. */
-  readonly removed: AuditPlace | null;
-  readonly problems: readonly AuditProblem[];
-}
-
 /** Which lines are signed, which must be, and what the signed ones say about the trail itself. */
-export function checkSeals(
-  lines: readonly AuditRecord[],
-  key: KeyObject | null,
-  ends: AuditEnds | undefined,
-): CheckedSeals {
+export function checkSeals(lines: readonly AuditRecord[], key: KeyObject | null, ends: AuditEnds | undefined) {
   const store = ends?.store ?? storeIn(lines);
   const isSealed = store !== null;
   const beginnings = lines.filter(isBeginning);
@@ -62,6 +38,7 @@ export function checkSeals(
   const hasToBeSigned = (line: AuditRecord): boolean => (isOld(line) ? line.action === "terminate" : isSigned(line));
   const textOf = (line: AuditRecord): string => (isOld(line) ? line.hash : sealedText(store ?? "", line));
 
+  /** What is wrong with the signature of a line, or with its absence. */
   function problemWith(line: AuditRecord): string | null {
     if (line.signature === null) return hasToBeSigned(line) ? `it is about ${nameKind(line)} and is not signed` : null;
     if (key === null) return "its signature cannot be checked";
@@ -74,19 +51,25 @@ export function checkSeals(
   const last = lines.at(-1)?.number ?? 0;
   const gaps = checkGaps(lines, seals, isOld);
   return {
-    key,
+    /** The id that the trail is sealed under; `null` from before there were seals. */
     store,
-    isSealed,
     problemWith,
     signatures: signed.length,
+    /** The newest line with a good signature. */
     newest,
+    /** Lines from before the first seal. */
     takenOver: beginsAt > 1 && isSealed ? { from: lines[0]?.number ?? 1, to: beginsAt - 1 } : null,
+    /** Lines after the newest seal. */
     unsealed: isSealed && last > (newest?.number ?? 0) ? { from: (newest?.number ?? 0) + 1, to: last } : null,
+    /** Stretches that runs left unsealed when they died. */
     foundOpen: isSealed ? gaps.foundOpen : [],
+    /** The last line that retention removed. */
     removed: isSealed ? removedIn(seals) : (ends?.removed ?? null),
     problems: isSealed ? [...gaps.problems, ...beginnings.slice(1).map(secondBeginning)] : [],
   };
 }
+
+export type CheckedSeals = ReturnType<typeof checkSeals>;
 
 const isBeginning = ({ action, reason }: AuditRecord): boolean => action === sealAction && reason === "beginning";
 

@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import { AuditRecord, type AuditVerdict } from "@rouse/contract";
 import type { AuditPlace } from "../ports/store.ts";
 import { hashOfLine, headText, isSignedBy, noHash, readPublicKey } from "./audit-trail.ts";
@@ -24,7 +25,7 @@ export function verifyAudit(
     ...(lines.length < given.length ? [nameForeign(given)] : []),
     ...lines.flatMap((line, i) => checkLine(line, lines[i - 1], seals)),
     ...seals.problems,
-    ...(seals.isSealed || ends !== undefined ? checkFront(lines, seals.removed) : []),
+    ...(seals.store !== null || ends !== undefined ? checkFront(lines, seals.removed) : []),
     ...(ends === undefined ? [] : [...checkTail(lines, ends, seals), ...checkTold(ends, seals, key)]),
     ...compared.flatMap((one) => one.problems),
   ];
@@ -36,7 +37,7 @@ export function verifyAudit(
     sealed: seals.newest === null ? null : { number: seals.newest.number, time: seals.newest.time },
     takenOver: seals.takenOver,
     unsealed: seals.unsealed,
-    foundOpen: [...seals.foundOpen],
+    foundOpen: seals.foundOpen,
     anchors: compared.map((one) => one.verdict),
     problems,
   };
@@ -115,7 +116,7 @@ function checkTail(lines: readonly AuditRecord[], { head }: AuditEnds, { removed
   return lines.some(isAt(head)) ? [] : [foreign(head)];
 }
 
-function checkTold({ head, told }: AuditEnds, { store }: CheckedSeals, key: CheckedSeals["key"]): AuditProblem[] {
+function checkTold({ head, told }: AuditEnds, { store }: CheckedSeals, key: KeyObject | null): AuditProblem[] {
   if (told === null || key === null) return [];
   if (head !== null && store !== null && isSignedBy(key, headText(store, head, told.time), told.signature)) return [];
   return [{ number: null, problem: "what is said of its end was not signed by this key: it may have been cut off" }];

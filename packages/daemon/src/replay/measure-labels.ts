@@ -3,8 +3,7 @@ import { z } from "zod";
 import { describeReadError, type Recording } from "./find-recordings.ts";
 import type { Problems } from "./note-problems.ts";
 import { readLines } from "./read-lines.ts";
-import type { Replayed, Verdict } from "./replay-run.ts";
-import { countVerdicts } from "./summarise-runs.ts";
+import { countVerdicts, type Replayed, type Verdict, type VerdictCounts } from "./replay-run.ts";
 
 /** A part of a whole. The share is `null`, not 0, when the whole is empty. */
 export interface Share {
@@ -34,7 +33,7 @@ export interface Accuracy {
   readonly recall: Share;
   readonly recallByKind: Readonly<Record<string, Share>>;
   /** Verdicts by label. */
-  readonly verdicts: Readonly<Record<Label["label"], Readonly<Record<Verdict, number>>>>;
+  readonly verdicts: Readonly<Record<Label["label"], VerdictCounts>>;
   readonly missed: readonly Mistake[];
   /** Alarms for runs that were not stuck, or only for a while. */
   readonly falseAlarms: readonly Mistake[];

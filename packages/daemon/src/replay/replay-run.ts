@@ -22,6 +22,14 @@ export type Verdict = (typeof verdicts)[number];
 
 const isGraver = (a: Verdict, b: Verdict): boolean => verdicts.indexOf(a) > verdicts.indexOf(b);
 
+export type VerdictCounts = Readonly<Record<Verdict, number>>;
+
+export function countVerdicts(runs: readonly Replayed[]): VerdictCounts {
+  const counts: Record<Verdict, number> = { healthy: 0, suspect: 0, stuck: 0, failing: 0 };
+  for (const { verdict } of runs) counts[verdict] += 1;
+  return counts;
+}
+
 /** What was concluded at one event of a run. */
 export interface Moment {
   readonly index: number;

@@ -1,6 +1,5 @@
-import { type Replayed, type Verdict, verdicts } from "./replay-run.ts";
-
-type VerdictCounts = Readonly<Record<Verdict, number>>;
+import type { JudgedRun } from "./replay-recordings.ts";
+import { countVerdicts, type Replayed, type Verdict, type VerdictCounts, verdicts } from "./replay-run.ts";
 
 export interface SourceSummary {
   /** `null` for runs whose name has no `/`. */
@@ -44,12 +43,6 @@ const count = (runs: readonly Replayed[]): Omit<SourceSummary, "source"> => ({
   verdicts: countVerdicts(runs),
 });
 
-export function countVerdicts(runs: readonly Replayed[]): VerdictCounts {
-  const counts: Record<Verdict, number> = { healthy: 0, suspect: 0, stuck: 0, failing: 0 };
-  for (const { verdict } of runs) counts[verdict] += 1;
-  return counts;
-}
-
 /** The gravest verdict first; equals in the order they came. */
 export const worstFirst = (runs: readonly Replayed[]): readonly Replayed[] =>
   runs.toSorted((a, b) => verdicts.indexOf(b.verdict) - verdicts.indexOf(a.verdict));
@@ -75,15 +68,12 @@ export interface ComparisonSummary {
 }
 
 export interface Totals {
-  readonly verdicts: Readonly<Record<Verdict, number>>;
+  readonly verdicts: VerdictCounts;
   readonly alerts: number;
   readonly terminations: number;
 }
 
-/** Each run with its verdicts under both policies. */
-export function comparePolicies(
-  runs: readonly { readonly trace: string; readonly judged: readonly Replayed[] }[],
-): readonly Comparison[] {
+export function comparePolicies(runs: readonly JudgedRun[]): readonly Comparison[] {
   return runs.flatMap(({ trace, judged: [a, b] }) => {
     if (a === undefined || b === undefined) return [];
     const differs = (["verdict", "index", "alerts", "terminations"] as const).filter((what) => a[what] !== b[what]);

@@ -3,17 +3,20 @@ import { randomUUID } from "node:crypto";
 import { StringDecoder } from "node:string_decoder";
 import { type AgentFamily, type DurationMs, seconds } from "@rouse/contract";
 import { findProgram } from "@rouse/core";
-import { createTreeWatch, findCommand, markVariable, readProcess, stopTree, type TreeWatch } from "@rouse/holder";
+import {
+  createTreeWatch,
+  findCommand,
+  markVariable,
+  readProcess,
+  type Spec,
+  stopTree,
+  type TreeWatch,
+} from "@rouse/holder";
 import type { Quota } from "../../ports/holders.ts";
 import { askClaude, askCodex, unknown, type WayToAsk } from "./read-quota.ts";
 
 /** How an agent is started. */
-export interface AskedProgram {
-  readonly family: AgentFamily;
-  readonly command: readonly string[];
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-}
+export type AskedProgram = Pick<Spec, "family" | "command" | "cwd" | "env">;
 
 interface AskOptions {
   readonly within?: DurationMs;

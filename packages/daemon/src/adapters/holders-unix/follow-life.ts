@@ -119,13 +119,12 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
       return await hearReports(line, {
         ...known,
         epoch: parts.monitor.epoch,
-        agentId,
-        incarnation,
-        news,
-        log,
         silentFor,
-        isGone,
-        tellSilence: () => tellLost("silent"),
+        save: (report) => news.reported(agentId, incarnation, report),
+        tellSilence() {
+          log.warn({ agentId }, "the holder of an agent does not answer");
+          return tellLost("silent");
+        },
       });
     } finally {
       if (connection !== null) unheardSince = performance.now();

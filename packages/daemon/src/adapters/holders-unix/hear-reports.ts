@@ -1,19 +1,15 @@
 import { type DurationMs, Fault, type HolderReport } from "@rouse/contract";
 import type { HolderConnection } from "../../holders/connect-holder.ts";
-import type { HolderNews, WatchSettings } from "../../ports/holders.ts";
-import type { Log } from "../../ports/log.ts";
+import type { WatchSettings } from "../../ports/holders.ts";
 
 interface HearingParts {
-  readonly agentId: string;
-  readonly incarnation: number;
   readonly epoch: number;
   readonly lastReport: number;
   readonly settings: WatchSettings;
-  readonly news: HolderNews;
-  readonly log: Log;
   readonly silentFor: DurationMs;
-  readonly isGone: () => boolean;
-  readonly tellSilence: () => Promise<void>;
+  save(report: HolderReport): Promise<unknown>;
+  /** Called when the holder does not answer a probe. */
+  tellSilence(): Promise<void>;
 }
 
 const tryAgainAfter: DurationMs = 1000;
@@ -25,7 +21,6 @@ const partWithin: DurationMs = 60_000;
  * with a newer monitor, or with the connection.
  */
 export async function hearReports(line: HolderConnection, parts: HearingParts): Promise<"over" | "replaced" | "again"> {
-  const { agentId, incarnation, news, log } = parts;
   const waiting: HolderReport[] = [];
   let heardAt = performance.now();
   let ending: "over" | "replaced" | null = null;
@@ -64,7 +59,7 @@ export async function hearReports(line: HolderConnection, parts: HearingParts): 
 
   async function tell(report: HolderReport): Promise<boolean> {
     try {
-      await news.reported(agentId, incarnation, report);
+      await parts.save(report);
       return true;
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
@@ -78,10 +73,7 @@ export async function hearReports(line: HolderConnection, parts: HearingParts): 
   const watch = setInterval(() => {
     if (performance.now() - heardAt < parts.silentFor) return;
     heardAt = performance.now();
-    line.probe(5000).catch(() => {
-      log.warn({ agentId }, "the holder of an agent does not answer");
-      return parts.tellSilence().catch(() => {});
-    });
+    line.probe(5000).catch(() => parts.tellSilence().catch(() => {}));
   }, 2000);
 
   line.say({ say: "watch", epoch: parts.epoch, after: parts.lastReport });

@@ -8,16 +8,7 @@ import {
   type Store,
 } from "../../ports/store.ts";
 import { type AgentShelf, createMemoryDisk, insertById, type MemoryDisk, shardOf, shelfOf } from "./memory-disk.ts";
-import {
-  findAudit,
-  findBeats,
-  findCheckpoints,
-  findEvents,
-  findHistory,
-  findSteps,
-  isStateNeeded,
-  readResumption,
-} from "./read-memory.ts";
+import * as reading from "./read-memory.ts";
 import { forgetOldStates, tidyDisk } from "./tidy-memory.ts";
 
 /** The port in memory, for tests and simulations. */
@@ -35,16 +26,16 @@ export async function openMemoryStore(whole: MemoryDisk = createMemoryDisk(), sh
 
   return {
     takeOver: async () => ++stillOpen().epoch,
-    resume: async () => readResumption(stillOpen()),
+    resume: async () => reading.readResumption(stillOpen()),
     commit: async (commit) => applyCommit(stillOpen(), commit),
-    readEvents: async (query) => findEvents(stillOpen(), query),
-    readBeats: async (agentNo, limit, before) => findBeats(stillOpen(), agentNo, limit, before),
-    readSteps: async (agentNo, before, limit) => findSteps(stillOpen(), agentNo, before, limit),
-    readHistory: async (agentNo, from, to, step) => findHistory(stillOpen(), agentNo, from, to, step),
-    readAudit: async (query) => findAudit(stillOpen(), query),
-    readCheckpoints: async (taskId, limit, before) => findCheckpoints(stillOpen(), taskId, limit, before),
+    readEvents: async (...query) => reading.findEvents(stillOpen(), ...query),
+    readBeats: async (...query) => reading.findBeats(stillOpen(), ...query),
+    readSteps: async (...query) => reading.findSteps(stillOpen(), ...query),
+    readHistory: async (...query) => reading.findHistory(stillOpen(), ...query),
+    readAudit: async (...query) => reading.findAudit(stillOpen(), ...query),
+    readCheckpoints: async (...query) => reading.findCheckpoints(stillOpen(), ...query),
     findCheckpoint: async (id) => stillOpen().checkpoints.get(id) ?? null,
-    refersToState: async (stateHash) => isStateNeeded(stillOpen(), stateHash),
+    refersToState: async (stateHash) => reading.isStateNeeded(stillOpen(), stateHash),
     forgetOldStates: async (taskId, keep) => forgetOldStates(stillOpen(), taskId, keep),
     tidy: async (order) => {
       const next = tidyDisk(stillOpen(), order, tidyFrom);

@@ -1,7 +1,7 @@
 import { type DatabaseSync, prepareArrays, type Statement } from "@rouse/holder/load-sqlite";
 import type { EventQuery, SavedSignal } from "../../ports/store.ts";
 import type { Chains } from "./chain-signals.ts";
-import { addOlder, countsIn, type Stretches } from "./fold-stretches.ts";
+import { addOlder, countsIn, type Stretches, type StretchPart } from "./fold-stretches.ts";
 import { narrow } from "./narrow.ts";
 import { packSignals } from "./pack.ts";
 import type { HistoryPart, HistoryQuestion, PackedEvent, PackedSignals } from "./thread-messages.ts";
@@ -88,17 +88,9 @@ const signalsPerPart = 1000;
 /** So many signals in a row from before the range end the search: a single one may have been dated by a wrong clock. */
 const oldOnesInARow = 100;
 
-interface HourRow {
-  readonly hour: number;
-  readonly beats: number;
-  readonly tokenCount: number | null;
-  readonly errorCount: number | null;
-  readonly toolCallCount: number | null;
-}
-
 export function prepareHistory(db: DatabaseSync, chains: Chains): (question: HistoryQuestion) => HistoryPart {
   const signalById = prepareSignals<[number]>(db, "WHERE id = ?");
-  const hours = db.prepare<[number, number, number], HourRow>(
+  const hours = db.prepare<[number, number, number], Omit<StretchPart, "nth"> & { readonly hour: number }>(
     `SELECT hour, beats, token_count AS tokenCount, error_count AS errorCount, tool_call_count AS toolCallCount
      FROM beat_hours WHERE agent_no = ? AND hour > ? AND hour <= ? ORDER BY hour DESC`,
   );

@@ -2,7 +2,6 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { ensureBuilt } from "./ensure-built.mjs";
-import { ensureInstalled } from "./ensure-installed.mjs";
 import { giveUp } from "./repository.mjs";
 import { becomeNode, programs } from "./run-program.mjs";
 
@@ -11,7 +10,6 @@ const usage =
 const one = { type: "string" };
 const { program, mode, scenario, record, "write-docs": writeDocs } = readOptions();
 
-await ensureInstalled();
 await ensureBuilt();
 const asked = {
   ROUSE_AGENTS_PROGRAM: program,

@@ -21,7 +21,9 @@ interface Measured {
   readonly costs: Cost[];
 }
 
-/** What a person waits for who types a command, beside what Node itself takes to start, and beside other programs that start and list processes. */
+/**
+ * How long a command takes, beside the start of Node itself and beside other programs that start and list processes.
+ */
 export async function benchCli({ say }: BenchOptions): Promise<Line[]> {
   return withDaemon(async (_, home) => {
     const world = { env: environmentOf(home), cwd: home };

@@ -20,7 +20,7 @@ export interface LoadResult {
   readonly beats: number;
   readonly seconds: number;
   readonly beatsPerSecond: number;
-  /** Milliseconds; under a paced load from when the request was due, so a stalled server does not hide its own queue. */
+  /** Milliseconds; under a paced load since the request was due, so that a stalled server does not hide its queue. */
   readonly p50: number;
   readonly p99: number;
   readonly slowest: number;

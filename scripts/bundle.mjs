@@ -28,8 +28,8 @@ const forNode = {
  * Bundles each entry point of `{ output without .js: source }`, or of several such sets that share nothing, into an ES
  * module for Node. With `splitting`, what is imported on demand or shared goes into files of its own. Packages named by
  * `inside` become part of the bundle. A `library` leaves its packages to the program that imports it, and may run in a
- * browser. Returns esbuild's metafile of each set. Each file appears whole or not at all, because another process may be
- * starting from it.
+ * browser. Returns esbuild's metafile of each set. Each file appears whole or not at all, because another process may
+ * be starting from it.
  */
 export async function bundle(entryPoints, outdir, options = {}) {
   const built = await Promise.all([entryPoints].flat().map((set) => bundleInMemory(set, outdir, options)));
@@ -91,8 +91,9 @@ const indexes = {
 };
 
 /**
- * In a split bundle, a file that imports one name of an index loads all that others import from it: `rouse ps` would load
- * the code of `rouse up`. So an import of one of our indexes is turned into imports of the files its names are from.
+ * In a split bundle, a file that imports one name of an index loads all that others import from it: `rouse ps` would
+ * load the code of `rouse up`. So an import of one of our indexes is turned into imports of the files its names are
+ * from.
  */
 const importPastIndex = {
   name: "import-past-index",

@@ -9,7 +9,7 @@ import { giveUp, inRepository, repository } from "./repository.mjs";
 const stamp = inRepository("packages", "daemon", "dist", ".build-stamp");
 /** Code that runs in a thread of its own; its file lies beside the bundle that starts it. */
 export const threads = { "store-sqlite-worker": "packages/daemon/src/adapters/store-sqlite/worker.ts" };
-/** The process that holds one agent. It shares no file with the others, because loading dozens of files takes longer. */
+/** The process that holds one agent. It shares no file with the others: loading dozens of files takes longer. */
 export const holder = { holder: "packages/holder/src/holder-main.ts" };
 /** The agents of `rouse demo`, each started on its own. */
 const demo = { "demo-agent": "packages/daemon/src/demo/demo-agent.ts" };

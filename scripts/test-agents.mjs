@@ -1,4 +1,5 @@
-// npm run test:agents [-- --program NAME --mode NAME --scenario NAME --record FOLDER --write-docs]: real programs under Rouse, and a table of what it said.
+// npm run test:agents [-- --program NAME --mode NAME --scenario NAME --record FOLDER --write-docs]: real programs under
+// Rouse, and a table of what it said.
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { ensureBuilt } from "./ensure-built.mjs";

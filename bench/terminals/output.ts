@@ -53,7 +53,7 @@ function compare(measured: string, unit: string, seen: Record<Between, Seen[]>, 
   });
 }
 
-/** Returns the digest of what should come out at the other end. The agent's terminal puts a carriage return before the end of a line. */
+/** Returns the digest of the expected output. The agent's terminal puts a carriage return before each line end. */
 function writeLines(file: string): string {
   const hash = createHash("sha1");
   const handle = openSync(file, "w");

@@ -15,7 +15,7 @@ export interface NewAuditLine {
 export interface AuditTrail {
   /** The id that the trail is sealed under. */
   readonly store: string;
-  /** The next line. It must be in the next commit, with its `auditHead` as `auditHeadMark`: the line after refers to it. */
+  /** The next line. It must be in the next commit with its `auditHead` as mark: the line after refers to it. */
   append(entry: NewAuditLine): AuditRecord;
   /** The seal that must follow in the same commit when `sealEvery` lines are without one. */
   sealWhenDue(time: EpochMs): AuditRecord[];
@@ -46,7 +46,7 @@ type SealReason = "beginning" | "every-64-lines" | "started" | "stopped";
 export const sealAction = "seal";
 export const removedAction = "audit-removed";
 
-/** Actions whose lines are signed: stops, ordered and done, orders of people, seals and removals. Each seals all before it. */
+/** Actions whose lines are signed: stops, orders of people, seals and removals. Each seals everything before it. */
 const signedActions: readonly string[] = [
   ...["terminate", "termination-ordered", "order-stop", "order-restart", "end-leftovers", sealAction, removedAction],
 ];

@@ -91,7 +91,7 @@ function removedIn(seals: readonly AuditRecord[]): AuditPlace | null {
   return typeof number === "number" && typeof hash === "string" ? { number, hash } : null;
 }
 
-/** An unsigned stretch was written by somebody else when it is longer than we leave one, or follows the end of a run. */
+/** An unsigned stretch that is longer than we leave one, or follows the end of a run, was written by somebody else. */
 function checkGaps(
   lines: readonly AuditRecord[],
   seals: readonly AuditRecord[],

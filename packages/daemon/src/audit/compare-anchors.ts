@@ -23,8 +23,8 @@ interface Compared {
 const mostTold = 3;
 
 /**
- * Whether a trail is the one that was sealed at an anchor. Several trails may be sealed at one place. Those with other keys
- * say nothing about this one; another trail with the same key says that the database was replaced.
+ * Whether a trail is the one that was sealed at an anchor. Several trails may be sealed at one place. Those with other
+ * keys say nothing about this one; another trail with the same key says that the database was replaced.
  */
 export function compareAnchor(
   { anchor, seals, problem }: AnchorReading,
@@ -42,7 +42,7 @@ export function compareAnchor(
     ...own
       .filter((seal) => !isOurs(seal))
       .slice(0, mostTold)
-      .map(forged(anchor)),
+      .map(({ number }) => ({ number, problem: `${anchor} holds a seal of it that is not ours` })),
     ...findCut(anchor, newest, lines),
     ...findRewritten(anchor, good, lines),
     ...findReplaced(anchor, found.filter((seal) => seal.store !== store && isOurs(seal)).at(-1)),
@@ -58,13 +58,6 @@ export function compareAnchor(
     },
   };
 }
-
-const forged =
-  (anchor: string) =>
-  (seal: AuditSeal): AuditProblem => ({
-    number: seal.number,
-    problem: `${anchor} holds a seal of it that is not ours`,
-  });
 
 function findCut(anchor: string, newest: AuditSeal | null, lines: readonly AuditRecord[]): AuditProblem[] {
   const end = lines.at(-1)?.number ?? 0;

@@ -16,8 +16,8 @@ const linesPerStep = 500;
 const patience: DurationMs = days(1);
 
 /**
- * Writes into the trail, signed and saved, which lines will be removed, before they are: nobody else can write such a line.
- * Resolves to the number of the last line that may go.
+ * Writes into the trail, signed and saved, which lines will be removed, before they are: nobody else can write such a
+ * line. Resolves to the number of the last line that may go.
  */
 export function removeOldAudit({ store, audit, engine, commits }: RemovingParts) {
   let said = 0;
@@ -44,8 +44,9 @@ export function removeOldAudit({ store, audit, engine, commits }: RemovingParts)
 }
 
 /**
- * The last old line, or `null`. Only lines before the first one within the history go, so that a clock that jumped makes no
- * hole: a line that a wrong clock dated long ago stays with its neighbours, and one dated into the future goes with them.
+ * The last old line, or `null`. Only lines before the first one within the history go, so that a clock that jumped
+ * makes no hole: a line that a wrong clock dated long ago stays with its neighbours, and one dated into the future goes
+ * with them.
  */
 function endOfOld(lines: readonly AuditRecord[], now: EpochMs, history: DurationMs): AuditRecord | null {
   let end: AuditRecord | null = null;

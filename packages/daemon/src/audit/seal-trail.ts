@@ -51,8 +51,8 @@ interface SealingParts {
 }
 
 /**
- * Writes the first and the last seal of each run. Our signature over lines that were found unsigned must not say that we
- * wrote them: the first seal says how many there were, and how the last run ended.
+ * Writes the first and the last seal of each run. Our signature over lines that were found unsigned must not say that
+ * we wrote them: the first seal says how many there were, and how the last run ended.
  */
 export function sealRuns({ audit, seals, resumption, engine, commits, readClock }: SealingParts) {
   return {

@@ -6,8 +6,8 @@ import { type AuditEnds, type AuditProblem, type CheckedSeals, checkSeals, nameL
 import { type AnchorReading, compareAnchor } from "./compare-anchors.ts";
 
 /**
- * Whether lines, oldest first, are a trail as it was written: nothing changed, left out, moved or added, and signed where
- * it must be. Without `ends`, lines missing after the last one cannot be noticed. The lines are untrusted.
+ * Whether lines, oldest first, are a trail as it was written: nothing changed, left out, moved or added, and signed
+ * where it must be. Without `ends`, lines missing after the last one cannot be noticed. The lines are untrusted.
  */
 export function verifyAudit(
   given: readonly unknown[],

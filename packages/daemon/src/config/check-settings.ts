@@ -21,8 +21,8 @@ const relations: readonly Relation[] = [
 ];
 
 /**
- * Settings that contradict each other once the layers are overlaid. Contradictions among the layers before `since` are not
- * told again, nor are those with a value that is already `told` to be wrong by itself.
+ * Settings that contradict each other once the layers are overlaid. Contradictions among the layers before `since` are
+ * not told again, nor are those with a value that is already `told` to be wrong by itself.
  */
 export function checkRelations(
   preset: Settings,
@@ -66,8 +66,8 @@ function describeContradiction(relation: Relation, smaller: LastWord, larger: La
 }
 
 /**
- * Two overrides, each fine by itself, may contradict each other for an agent that both apply to, which is not known before
- * the agent appears. Then the larger value is raised: more patience harms no healthy agent.
+ * Two overrides, each fine by itself, may contradict each other for an agent that both apply to, which is not known
+ * before the agent appears. Then the larger value is raised: more patience harms no healthy agent.
  */
 export function settleRelations(settings: Settings): Settings {
   return relations.reduce((settled, { smaller, larger }) => {
@@ -79,8 +79,8 @@ export function settleRelations(settings: Settings): Settings {
 }
 
 /**
- * Checks the text at a place, or in each entry of a list there. Texts already `told` to be wrong, by their length say, are
- * left alone.
+ * Checks the text at a place, or in each entry of a list there. Texts already `told` to be wrong, by their length say,
+ * are left alone.
  */
 const checkTexts = (
   layers: readonly Layer[],

@@ -100,7 +100,7 @@ interface ConfigSchema extends SchemaNode {
   readonly $defs: { readonly settings: SchemaNode };
 }
 
-/** The JSON Schema of config.yaml, for editors. The settings stand in it once, though a file may hold them in seven places. */
+/** The JSON Schema of config.yaml, for editors. Settings stand in it once, though a file has seven places for them. */
 export function configSchema(): ConfigSchema {
   const settings: SchemaNode & { readonly $ref: string } = { $ref: "#/$defs/settings" };
   const { properties: { health_monitoring = {}, preset = {}, ...groups } = {}, ...rest } = documentSchema.node;

@@ -13,7 +13,7 @@ export interface ConfigPlaces {
   readonly environment: Environment;
 }
 
-// Most people configure nothing, and loading the code that reads a configuration takes longer than the rest of `rouse spawn`.
+// Most people configure nothing, and loading the code that reads a configuration takes most of `rouse spawn`.
 
 export const configFileIn = (home: string): string => join(home, "config.yaml");
 export const botboxFileIn = (workingFolder: string): string => join(workingFolder, ".botbox.json");

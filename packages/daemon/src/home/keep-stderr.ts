@@ -12,8 +12,8 @@ const longest = 16_000;
 
 /**
  * Call it when the daemon has the data folder to itself: the last words of the daemon before go into the log, and this
- * one's file takes their name. Files of other starts are removed: those starts failed or will, and who waits for one has
- * its file open.
+ * one's file takes their name. Files of other starts are removed: those starts failed or will, and who waits for one
+ * has its file open.
  */
 export function keepStderr(home: string, log: Log): void {
   const place = stderrFileIn(home);

@@ -35,7 +35,7 @@ export function orUnusable<T>(what: string, use: () => T, remedy = ""): T {
   }
 }
 
-/** A secret of plain characters that is made on first use, for its owner only. `unusable`, `so`: what to say otherwise. */
+/** A secret of plain characters, made on first use. `unusable`, `so`: what to say of a bad or a readable file. */
 export function readOrMakeSecret(file: string, unusable: string, so: string): string {
   const secret = readIfThere(file)?.trim() ?? null;
   if (secret === null) return makeSecret(file);

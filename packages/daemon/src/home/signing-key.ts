@@ -13,8 +13,8 @@ export interface SigningKey {
 }
 
 /**
- * The key of this data folder, made on first use. Call it only with the store open, which keeps others out: of two daemons
- * that make a key at once, one would sign with a key that is nowhere on disk.
+ * The key of this data folder, made on first use. Call it only with the store open, which keeps others out: of two
+ * daemons that make a key at once, one would sign with a key that is nowhere on disk.
  */
 export function openSigningKey(folder: string): SigningKey {
   const file = join(folder, "audit-key.pem");

@@ -13,8 +13,8 @@ interface ReplayPolicy {
 type Places = Omit<ConfigPlaces, "configFile">;
 
 /**
- * The policy of a name (a preset, or one of the user's) or of a file like config.yaml; without either, the one `rouse up`
- * would use. A run's name is the agent's, its source the agent's type, so `agents:` and `agent_types:` count.
+ * The policy of a name (a preset, or one of the user's) or of a file like config.yaml; without either, the one `rouse
+ * up` would use. A run's name is the agent's, its source the agent's type, so `agents:` and `agent_types:` count.
  */
 export async function findPolicy(wanted: string | undefined, places: Places): Promise<ReplayPolicy> {
   if (wanted === undefined) return inWords(requireConfig(await loadConfig(places)), null, null);

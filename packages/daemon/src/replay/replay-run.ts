@@ -79,8 +79,8 @@ const dawn: MonoMs = 0;
 const mostKept = 200;
 
 /**
- * Runs a recorded history through the daemon's own `supervise`, on virtual time: between two events the agent is looked at
- * exactly when its record asks for it.
+ * Runs a recorded history through the daemon's own `supervise`, on virtual time: between two events the agent is looked
+ * at exactly when its record asks for it.
  */
 export function replayRun({ trace, events }: RecordedRun, policy: Policy): Replayed {
   const replay = startReplay(trace, policy);
@@ -187,7 +187,7 @@ const isPlainLoop = ({ kind }: Finding): boolean => plainLoops.has(kind);
 const born = (agentId: string): AgentRecord =>
   newRecord({ agentId, agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 }, dawn);
 
-/** Time that runs backwards in a recording stands still here. A run begins at its first event, whatever its clock says. */
+/** Time that runs backwards in a recording stands still. A run begins at its first event, whatever its clock says. */
 function followTime(): (event: StepEvent, now: MonoMs) => MonoMs {
   let zero: number | null = null;
   let first = true;

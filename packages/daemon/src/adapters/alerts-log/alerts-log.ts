@@ -7,7 +7,7 @@ export function alertsToLog(log: Log): Alerts {
     async deliver(action) {
       const { key, agentId } = action;
       if (action.kind === "resolve-alert")
-        return log.info({ alert: key, agentId }, `over: what was said of ${agentId ?? "the fleet"} no longer holds`);
+        return log.info({ alert: key, agentId }, `resolved: the alert about ${agentId ?? "the fleet"} is over`);
       const say = action.severity === "info" ? log.info : log.warn;
       say.call(log, { alert: key, agentId, severity: action.severity }, action.summary);
     },

@@ -59,8 +59,8 @@ export async function askQuota(program: AskedProgram, { within, signal }: AskOpt
 }
 
 /**
- * Starts the program in a process group of its own, which can be ended as a whole. It must not speak for the agent, so it
- * gets no ROUSE_ variable; its own mark finds processes that leave the group.
+ * Starts the program in a process group of its own, which can be ended as a whole. It must not speak for the agent, so
+ * it gets no ROUSE_ variable; its own mark finds processes that leave the group.
  */
 function startAsking(
   { cwd, env }: AskedProgram,
@@ -107,8 +107,8 @@ function watchTree({ pid }: ChildProcessWithoutNullStreams, mark: string): TreeW
 }
 
 /**
- * Reads until the answer is there; `null` when none came in time. The output is untrusted: its length is bounded, and each
- * line is parsed once.
+ * Reads until the answer is there; `null` when none came in time. The output is untrusted: its length is bounded, and
+ * each line is parsed once.
  */
 function hear(child: ChildProcessWithoutNullStreams, way: WayToAsk, signal: AbortSignal): Promise<Quota | null> {
   const decoder = new StringDecoder("utf8");

@@ -85,7 +85,7 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
     return performance.now() - unheardSince > silentFor ? { lost: "silent" } : "again";
   }
 
-  /** The holder is there and useless: the agent is shown all the same, and its end is seen by looking at its process. */
+  /** The holder is there and useless: the agent is still shown, and its end is seen by looking at its process. */
   async function withoutHolder(because: HolderLoss): Promise<"over" | "again"> {
     if (!(await isKnown())) return "over";
     // A silent holder may still tell how its agent ended. One that refuses us does not, but writes it to a file.

@@ -17,8 +17,8 @@ const tryAgainAfter: DurationMs = 1000;
 const partWithin: DurationMs = 60_000;
 
 /**
- * Hears the reports of one holder in order, and acknowledges each one after it is saved. Ends with the exit of the agent,
- * with a newer monitor, or with the connection.
+ * Hears the reports of one holder in order, and acknowledges each one after it is saved. Ends with the exit of the
+ * agent, with a newer monitor, or with the connection.
  */
 export async function hearReports(line: HolderConnection, parts: HearingParts): Promise<"over" | "replaced" | "again"> {
   const waiting: HolderReport[] = [];

@@ -78,8 +78,8 @@ export function openHolders(home: HolderHome, log: Log): Holders {
   let watcher: FSWatcher | null = null;
 
   /**
-   * Orders that the last run saved are issued again before this run has saved its epoch. A holder would refuse a monitor
-   * without an epoch, and a refusal is final; so the orders are tried again.
+   * Orders that the last run saved are issued again before this run has saved its epoch. A holder would refuse a
+   * monitor without an epoch, and a refusal is final; so the orders are tried again.
    */
   function ourselves(): MonitorId {
     if (monitor !== null) return monitor;
@@ -163,7 +163,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     }, lookForLeftEvery);
   }
 
-  /** Gives one order on a line of its own: a holder that does not know an order hangs up, and other orders would go too. */
+  /** Uses a line of its own: a holder that does not know an order hangs up, and other orders would be lost too. */
   async function orderAlone<O extends Order>(
     file: HolderFile,
     order: Omit<OrderToHolder<O>, "epoch">,

@@ -17,8 +17,8 @@ interface OpenFile {
 }
 
 /**
- * A log that renames itself when it is full, which takes no room on the disk and replaces the oldest file. When somebody
- * moves or removes the file, a new one is begun.
+ * A log that renames itself when it is full, which takes no room on the disk and replaces the oldest file. When
+ * somebody moves or removes the file, a new one is begun.
  */
 export function openRotatingFile({ path, maxBytes, keep, wordLoss }: RotatingFileOptions) {
   let file: OpenFile | null = null;

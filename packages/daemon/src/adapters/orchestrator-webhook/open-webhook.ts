@@ -50,7 +50,7 @@ const refusals: Readonly<Record<AnswerRefusal, string>> = {
 
 const over = (asked: Asked): Tried => ({ kind: "over", asked });
 
-/** The orchestrator behind a webhook. A signed message is sent again until it is taken, unwanted, withdrawn or too late. */
+/** The orchestrator behind a webhook. A message is sent again until it is taken, unwanted, withdrawn or too late. */
 export function openWebhook({ url, allowPrivate, secret, clock, timers, log }: WebhookParts): Orchestrator {
   const underWay = new Set<Errand>();
   let closed = false;
@@ -115,7 +115,7 @@ export function openWebhook({ url, allowPrivate, secret, clock, timers, log }: W
       );
       return "delivered";
     }
-    // The signature covers the nonce, so that no earlier answer counts again, and the id, so that it answers no other question.
+    // The signature covers nonce and id, so that an answer counts neither a second time nor for another question.
     const signed = `${nonce}.${id}.${body}`;
     const verdict = signature === null ? "unsigned" : await verifyWebhook(signed, signature, secret, clock.wall());
     if (verdict === "right") return said;

@@ -43,7 +43,7 @@ export function postSigned(letter: Letter, timers: Timers, signal: AbortSignal):
     const cancel = timers.after(within, () =>
       request.destroy(new Error(`no answer within ${Math.ceil(within / 1000)} s`)),
     );
-    // Once there is an answer, errors of the request no longer count: it may close while the answer is still being read.
+    // After an answer, errors of the request no longer count: it may close while the answer is still being read.
     let isAnswered = false;
     const fail = (error: Error): void => (isAnswered ? undefined : reject(error));
     request.on("response", (response) => {

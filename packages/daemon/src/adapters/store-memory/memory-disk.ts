@@ -11,8 +11,8 @@ import type {
 
 interface MemoryDiskOptions {
   /**
-   * Older beats of an agent may be dropped once they are part of its record, for simulations that push millions through.
-   * By default all are kept until they are tidied.
+   * Older beats of an agent may be dropped once they are part of its record, for simulations that push millions
+   * through. By default all are kept until they are tidied.
    */
   readonly keepBeatsPerAgent?: number;
 }

@@ -9,12 +9,13 @@ export const applicationId = 0x526f7573;
 type Step = string | ((db: DatabaseSync) => void);
 
 /**
- * Every step this version knows, oldest first; the number of steps taken is the database's `user_version`. A step that has been
- * released is never edited: write a new one.
+ * Every step this version knows, oldest first; the number of steps taken is the database's `user_version`. A step that
+ * has been released is never edited: write a new one.
  *
- * Signals have no index by agent on purpose. Beats of many agents arrive mixed, so each would dirty an index page of its own:
- * measured with 10,000 agents, 30 µs and 4 kB of log per beat instead of 8 µs and 0.3 kB. Instead each signal names the one
- * before it of the same agent (`before`, 0 for none) and `chains` keeps, now and then, where each agent's chain begins.
+ * Signals have no index by agent on purpose. Beats of many agents arrive mixed, so each would dirty an index page of
+ * its own: measured with 10,000 agents, 30 µs and 4 kB of log per beat instead of 8 µs and 0.3 kB. Instead each signal
+ * names the one before it of the same agent (`before`, 0 for none) and `chains` keeps, now and then, where each agent's
+ * chain begins.
  */
 export const migrations: readonly Step[] = [
   `PRAGMA application_id = ${applicationId};
@@ -65,7 +66,7 @@ export const migrations: readonly Step[] = [
      WHERE type IN ('HOLD_STARTED', 'HOLD_ENDED');`,
 ];
 
-/** `state_file` is the hash of a state that lies in a file. Rows of checkpoints stay small: larger states are never in them. */
+/** `state_file` is the hash of a state in a file. Rows of checkpoints stay small: larger states are never in them. */
 function addTasksAndChainAudit(db: DatabaseSync): void {
   db.exec(
     `CREATE TABLE tasks (id TEXT PRIMARY KEY, over_at REAL, record TEXT NOT NULL);
@@ -110,8 +111,8 @@ interface OldLine {
 }
 
 /**
- * Part of a migration step, so it stays as it is even if the trail's format moves on: makes a chain of the audit of schema 1, which had neither
- * numbers nor hashes. What it says was not vouched for before, and is from here on.
+ * Makes a chain of the audit of schema 1, which had neither numbers nor hashes. It is part of a migration step, so it
+ * stays as it is even if the trail's format changes. Lines that were not vouched for before are from here on.
  */
 function chainOldAudit(db: DatabaseSync): void {
   const add = db.prepare(

@@ -31,8 +31,8 @@ export function openDatabase(folder: string, shard: number): OpenDatabase {
 }
 
 /**
- * An exclusive transaction on a file of its own that is never ended: the kernel lets go of it when this process dies, however
- * that happens, and no stale lock file is left to explain.
+ * An exclusive transaction on a file of its own that is never ended: the kernel lets go of it when this process dies,
+ * however that happens, and no stale lock file is left to explain.
  */
 function lockShard(folder: string, file: string): DatabaseSync {
   const path = join(folder, file);
@@ -58,8 +58,8 @@ const alreadyRunning = (folder: string, cause: unknown): Fault =>
   );
 
 /**
- * SQLite gives its -wal and -shm files the mode of the database. An existing file is never opened here: closing any descriptor
- * of it would drop the locks that this process holds on it.
+ * SQLite gives its -wal and -shm files the mode of the database. An existing file is never opened here: closing any
+ * descriptor of it would drop the locks that this process holds on it.
  */
 function createPrivately(folder: string, path: string): void {
   try {
@@ -74,7 +74,7 @@ function createPrivately(folder: string, path: string): void {
   closeSync(directory);
 }
 
-/** Looks through a read-only connection: a writing one would merge the -wal file on close, and the file was to be left alone. */
+/** Looks through a read-only connection: a writing one would merge the -wal file on close, and change the file. */
 function refuseWhatIsNotOurs(path: string): void {
   const db = new DatabaseSync(path, { readOnly: true, timeout: 250 });
   try {
@@ -94,7 +94,7 @@ function connect(path: string): DatabaseSync {
   try {
     db.exec("PRAGMA journal_mode = WAL");
     db.exec("PRAGMA synchronous = FULL");
-    // Pages until the log is merged into the database; a longer log makes the one commit that has to merge it wait longer.
+    // Pages until the log is merged into the database; with more, the commit that has to merge it waits longer.
     db.exec("PRAGMA wal_autocheckpoint = 1000");
     db.exec("PRAGMA cache_size = -16000"); // 16 MB; the drivers would take two
     db.exec("PRAGMA temp_store = MEMORY");

@@ -80,26 +80,21 @@ async function openLine(workerFile: URL, which: Calls["open"]["ask"], onEnd: () 
 }
 
 async function readResumption(call: WorkerLine["call"]): Promise<Resumption> {
-  const records: SavedRecord[] = [];
-  for (let after = Number.MIN_SAFE_INTEGER, isMore = true; isMore; ) {
-    const part = unpackRecords(await call("readRecords", after));
-    for (const record of part) records.push(record);
-    after = part.at(-1)?.agentNo ?? after;
-    isMore = part.length > 0;
-  }
+  const records = await readParts<SavedRecord>(async (last) =>
+    unpackRecords(await call("readRecords", last?.agentNo ?? Number.MIN_SAFE_INTEGER)),
+  );
   const throughs = new Float64Array(records.flatMap(({ agentNo, through }) => [agentNo, through]));
   const rest = await call("readRest", throughs);
-  return { ...rest, records, machines: await readMachines(call), signals: unpackSignals(rest.signals) };
+  const machines = await readParts<KeptMachine>((last) => call("readMachines", last ?? { machine: "", id: "" }));
+  return { ...rest, records, machines, signals: unpackSignals(rest.signals) };
 }
 
-async function readMachines(call: WorkerLine["call"]): Promise<KeptMachine[]> {
-  const machines: KeptMachine[] = [];
-  for (let isMore = true; isMore; ) {
-    const part = await call("readMachines", machines.at(-1) ?? { machine: "", id: "" });
-    for (const kept of part) machines.push(kept);
-    isMore = part.length > 0;
-  }
-  return machines;
+/** Reads part after part, each from the last row of the one before, until one is empty. */
+async function readParts<T>(readAfter: (last: T | undefined) => Promise<readonly T[]>): Promise<T[]> {
+  const rows: T[] = [];
+  for (let part = await readAfter(undefined); part.length > 0; part = await readAfter(rows.at(-1)))
+    for (const row of part) rows.push(row);
+  return rows;
 }
 
 async function readHistory(question: HistoryQuestion, call: WorkerLine["call"]): Promise<BeatStretch[]> {

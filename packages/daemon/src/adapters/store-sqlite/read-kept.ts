@@ -4,8 +4,9 @@ import { narrow } from "./narrow.ts";
 import type { Calls, PackedLine } from "./thread-messages.ts";
 
 /*
- * The drivers cut a text off at a NUL, when they read or write it, and a line of the audit trail would no longer be what
- * was hashed. So a text with a NUL travels as bytes: SQL makes a text of them when it is written, `fromWhole` when read.
+ * The drivers cut a text off at a NUL, when they read or write it, and a line of the audit trail would no longer be
+ * what was hashed. So a text with a NUL travels as bytes: SQL makes a text of them when it is written, `fromWhole` when
+ * read.
  */
 
 /** For a place where SQL says `CAST(? AS TEXT)`. */

@@ -31,8 +31,9 @@ export function prepareResuming(db: DatabaseSync, chains: Chains) {
   const lastEvent = db.prepare<[], { seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'events'");
 
   /**
-   * What resuming needs lies nearly always among the last signals of all, and reading those in order is twice as quick as
-   * following each agent's chain. Where it thins out (the record of some agent was not saved for long), chains are followed.
+   * What resuming needs lies nearly always among the last signals of all, and reading those in order is twice as quick
+   * as following each agent's chain. Where it thins out (the record of some agent was not saved for long), chains are
+   * followed.
    */
   function signalsAfter(throughs: ReadonlyMap<number, number>): SavedSignal[] {
     const found: SavedSignal[] = [];
@@ -74,14 +75,14 @@ export function prepareResuming(db: DatabaseSync, chains: Chains) {
     readMachines: ({ machine, id }: Pick<SavedMachine, "machine" | "id">): KeptMachine[] =>
       machines.all(machine, id, machinesPerPart),
 
-    /** Everything but the machines and the records, whose `through`s (agentNo, through, …) say which signals are needed. */
+    /** All but machines and records; the records' `through`s (agentNo, through, …) say which signals are needed. */
     readRest(throughs: Float64Array): PackedRest {
       const byAgent = new Map<number, number>();
       let lastSignalId = chains.highest();
       for (let i = 0; i < throughs.length; i += 2) {
         const through = throughs[i + 1] ?? 0;
         byAgent.set(throughs[i] ?? 0, through);
-        // Tidying removes only signals that are part of a record, so a record's `through` may be higher than any signal left.
+        // Tidying removes signals that are part of a record, so `through` may be higher than any signal left.
         lastSignalId = Math.max(lastSignalId, through);
       }
       return {

@@ -18,7 +18,7 @@ interface OldSignal {
   readonly through: number | null;
 }
 
-/** One small step; true while there is more to do. Rolled-up beats and the row that replaces them change in one transaction. */
+/** One small step, in one transaction; true while there is more to do. */
 export function prepareTidying(db: DatabaseSync): (order: RetentionOrder) => boolean {
   const statements = prepare(db);
   const forget = prepareForgetting(db);

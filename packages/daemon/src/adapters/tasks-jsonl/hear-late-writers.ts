@@ -18,8 +18,8 @@ export interface LateWords {
 }
 
 /**
- * A program that opened the file just before it was replaced writes into the old one, which has no name any more. The old
- * file is kept open for a few looks, so that nothing written there is lost.
+ * A program that opened the file just before it was replaced writes into the old one, which has no name any more. The
+ * old file is kept open for a few looks, so that nothing written there is lost.
  */
 export function hearLateWriters() {
   let kept: LeftBehind[] = [];

@@ -3,7 +3,9 @@ import { type FileHandle, open, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { openPlainFile, readPlainBytes } from "@rouse/holder";
 
-/** Replaces a file that holds `expected` by `next`, whole. Returns the old file, still open; `null`: it holds something else. */
+/**
+ * Replaces a file that holds `expected` by `next`. Returns the old file, still open; `null`: it held something else.
+ */
 export async function replaceFile(target: string, expected: Buffer, next: Buffer): Promise<FileHandle | null> {
   const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.rouse`);
   const old = await openIfThere(target);

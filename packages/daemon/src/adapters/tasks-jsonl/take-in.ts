@@ -7,7 +7,7 @@ type TellProblem = (line: TaskLine, problem: string) => void;
 /** So many lines are handed in before their commit is waited for. */
 const linesPerCommit = 500;
 
-/** Hands in what the lines ask for. A problem of one line is told and concerns only that line; anything else is thrown. */
+/** Hands in what the lines ask for. A problem of one line is told and concerns that line only; others are thrown. */
 export async function takeIn(lines: readonly TaskLine[], desk: TaskDesk, tellProblem: TellProblem): Promise<void> {
   for (let from = 0; from < lines.length; from += linesPerCommit) {
     const some = lines.slice(from, from + linesPerCommit);
@@ -23,7 +23,7 @@ async function takeLine(line: TaskLine, desk: TaskDesk, tellProblem: TellProblem
   const known = desk.find(taskId)?.task.status ?? null;
   try {
     if (known === null) {
-      // A task that is over and unknown was forgotten with the history, or is its owner's own note: it is not begun again.
+      // An unknown task that is over was forgotten with the history, or is its owner's note: it is not begun again.
       if (status !== null && isOver(status)) return;
       await desk.create(request);
       if (status === "blocked") await order(desk, "block", taskId);

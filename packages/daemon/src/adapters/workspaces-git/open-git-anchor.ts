@@ -18,8 +18,8 @@ const longestTry: DurationMs = seconds(20);
 const messages = ["rev-list", "--no-commit-header", "--format=tformat:%B%x00"];
 
 /**
- * One commit without files per seal, on a ref of its own. Work tree, index and branches are not looked at, and no program
- * that the repository names is run.
+ * One commit without files per seal, on a ref of its own. Work tree, index and branches are not looked at, and no
+ * program that the repository names is run.
  */
 export function openGitAnchor({ repository, ref, folder }: GitAnchorPlace): Anchor {
   const place = resolve(folder, repository);

@@ -109,8 +109,8 @@ async function overwrite(
 }
 
 /**
- * The first file in the work tree that would be overwritten though neither snapshot holds it, usually an ignored one. Git
- * overwrites those without asking. `null`: nothing is in the way.
+ * The first file in the work tree that would be overwritten though neither snapshot holds it, usually an ignored one.
+ * Git overwrites those without asking. `null`: nothing is in the way.
  */
 async function findInTheWay(scratch: ScratchRepository, top: string, from: string, to: string): Promise<string | null> {
   const { added, removed } = await compareNames(scratch, from, to);

@@ -196,7 +196,7 @@ export function commitAs(date: string): Record<string, string> {
 
 const longestRecord = 1024 * 1024;
 
-/** Splits a stream at its NULs: file names may hold any other byte. A record is valid only during the call of `take`. */
+/** Splits a stream at its NULs: file names may hold any other byte. A record is valid only while `take` runs. */
 export function atEachNul(take: (record: Buffer) => void): (chunk: Buffer) => void {
   let rest: Buffer = Buffer.alloc(0);
   return (chunk) => {

@@ -21,8 +21,8 @@ import { demand, type Git, type GitAnswer, type GitCall, runGit, tookTooLong } f
 
 /**
  * A repository of our own over the same work tree and the same objects, with a copy of the index. Git reads its
- * configuration from here, so nothing that an agent wrote into the real one (filters, hooks, a file monitor) is ever run.
- * Git writes its index here, so the real one may be locked, damaged or in the middle of a merge.
+ * configuration from here, so nothing that an agent wrote into the real one (filters, hooks, a file monitor) is ever
+ * run. Git writes its index here, so the real one may be locked, damaged or in the middle of a merge.
  */
 export interface ScratchRepository {
   readonly index: string;
@@ -112,8 +112,8 @@ function excludeOwn(folder: string, top: string): string {
 const readRules = async (path: string): Promise<string> => (await readShortFile(path, mostRules)) ?? "";
 
 /**
- * Copies the index with what git knows of each file's size and times, so that only changed files are read again. An index
- * that is too large is taken for damaged.
+ * Copies the index with what git knows of each file's size and times, so that only changed files are read again. An
+ * index that is too large is taken for damaged.
  */
 async function copyIndex(folder: string, { gitDir }: Repository, { deadline }: Git): Promise<void> {
   const file = await openPlainFile(join(gitDir, "index")).catch(() => null);
@@ -126,8 +126,8 @@ async function copyIndex(folder: string, { gitDir }: Repository, { deadline }: G
   await pipeline(from, createWriteStream(to, { mode: 0o600 }), { signal: deadline }).catch((error: unknown) => {
     throw deadline.aborted ? tookTooLong() : error;
   });
-  // Git reads a file again that is as young as the index, because it may have changed unnoticed. A copy with a later time
-  // would end that, so the copy is dated a microsecond earlier.
+  // Git reads a file again that is as young as the index, because it may have changed unnoticed. A copy with a later
+  // time would end that, so the copy is dated a microsecond earlier.
   const time = Number(mtimeNs / 1000n - 1n) / 1_000_000;
   await utimes(to, time, time);
   for (const name of await readdir(gitDir)) {

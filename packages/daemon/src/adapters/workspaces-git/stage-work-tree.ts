@@ -17,8 +17,8 @@ const updateMany = ["-c", "core.fsync=committed,-loose-object", ...update];
  * Brings the scratch index to what the work tree holds now. Returns what the index cannot hold: that stays as it was in
  * the index, or out of it.
  *
- * `git add -A` is not used: it looks into submodules with a `git status` that obeys their own configuration, and gives up
- * altogether when a file goes away while it looks.
+ * `git add -A` is not used: it looks into submodules with a `git status` that obeys their own configuration, and gives
+ * up altogether when a file goes away while it looks.
  */
 export async function stageWorkTree(scratch: ScratchRepository, top: string, head: string | null): Promise<LeftOut[]> {
   const known = existsSync(scratch.index) ? await surveyIndex(scratch, top) : null;
@@ -114,8 +114,8 @@ const atOnce = 500;
 const slash = "/".charCodeAt(0);
 
 /**
- * Where work tree and index differ, and what can be done about it. One file that cannot be read would make git refuse all
- * of them. `repositories` lie inside the work tree, and nobody made them submodules.
+ * Where work tree and index differ, and what can be done about it. One file that cannot be read would make git refuse
+ * all of them. `repositories` lie inside the work tree, and nobody made them submodules.
  */
 async function sortDifferences(scratch: ScratchRepository, top: string) {
   const found = new Map<string, Buffer>();
@@ -141,8 +141,8 @@ async function sortDifferences(scratch: ScratchRepository, top: string) {
 }
 
 /**
- * A file is opened, because its mode alone does not tell whether it can be read. Pipes and the like are not opened. A file
- * that is gone counts as one: git then takes it out of the index.
+ * A file is opened, because its mode alone does not tell whether it can be read. Pipes and the like are not opened. A
+ * file that is gone counts as one: git then takes it out of the index.
  */
 function lookAt(path: Buffer): "folder" | "file" | "unreadable" {
   try {

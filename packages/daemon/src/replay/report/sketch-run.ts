@@ -11,11 +11,8 @@ export interface Mark {
 }
 
 /** An event that a verdict rests on, with its text. */
-export interface Excerpt {
+export interface Excerpt extends Mark {
   readonly index: number;
-  readonly kind: Mark["kind"];
-  readonly failed: boolean;
-  readonly same: number | null;
   /** `null` where the source has no clock. */
   readonly at: number | null;
   readonly tool: string | null;
@@ -103,17 +100,10 @@ function printOf(digest: string | null | undefined, of: string): number | null {
   return hash;
 }
 
-function excerptOf(event: StepEvent, { kind, failed, same }: Mark, index: number): Excerpt {
+function excerptOf(event: StepEvent, mark: Mark, index: number): Excerpt {
   const words = event.kind === "tool_call" ? event.args : event.text;
-  return {
-    index,
-    kind,
-    failed,
-    same,
-    at: event.at ?? null,
-    tool: event.tool ?? null,
-    words: typeof words === "string" ? cutExcerpt(words) : null,
-  };
+  const text = typeof words === "string" ? cutExcerpt(words) : null;
+  return { ...mark, index, at: event.at ?? null, tool: event.tool ?? null, words: text };
 }
 
 /** A copy: a slice would keep the whole text in memory. */

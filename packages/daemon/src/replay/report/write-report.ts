@@ -14,7 +14,7 @@ interface ReportContents {
   readonly problems: readonly string[];
 }
 
-/** The worst runs are drawn up to so many characters, so that the file stays below 10 MB; the others get a line each. */
+/** The worst runs are drawn up to so many characters, to stay below 10 MB; the others get a line each. */
 const mostDrawn = 8_000_000;
 const mostListed = 8000;
 /** So many runs are unfolded; nobody scrolls through more. */

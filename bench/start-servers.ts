@@ -92,7 +92,7 @@ async function outputOf(child: ChildProcess): Promise<string> {
 }
 
 /** When /readyz says yes. */
-export async function waitUntilReady(port: number, stillWanted: () => boolean): Promise<void> {
+async function waitUntilReady(port: number, stillWanted: () => boolean): Promise<void> {
   const giveUpAt = performance.now() + longestStart;
   while (stillWanted() && performance.now() < giveUpAt) {
     if ((await statusOf(port, "/readyz")) === 200) return;

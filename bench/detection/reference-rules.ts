@@ -1,7 +1,7 @@
 import type { StepEvent } from "@rouse/contract";
 
 /** The two published rules to compare with, written from their description. Each returns the event it calls stuck. */
-export interface ReferenceRule {
+interface ReferenceRule {
   readonly name: string;
   firstAlarm(events: readonly StepEvent[]): number | null;
 }

@@ -6,7 +6,7 @@ import { headText } from "./audit-trail.ts";
 import type { AuditEnds } from "./check-seals.ts";
 
 /** Where the trail ends, signed, and which anchors hold it. */
-export interface AuditHead extends AuditEnds {
+interface AuditHead extends AuditEnds {
   /** PEM. */
   readonly publicKey: string;
   /** The configured anchors; webhooks without their paths. */

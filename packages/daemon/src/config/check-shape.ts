@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { CheckedSchema } from "./config-document.ts";
 import { type ConfigProblem, cut, describeFound, type Locate, type PathPart } from "./config-problem.ts";
 import { nearestName } from "./nearest-name.ts";
-import { describeExpected, isGroup, nodeAt, type SchemaNode } from "./schema-node.ts";
+import { describeExpected, nodeAt, type SchemaNode, valueAt } from "./schema-node.ts";
 
 /** Finds every unknown key, wrong type and value out of range. */
 export function checkShape(schema: CheckedSchema, value: unknown, locate: Locate): ConfigProblem[] {
@@ -12,7 +12,7 @@ export function checkShape(schema: CheckedSchema, value: unknown, locate: Locate
   const { issues } = checked.error;
   const misspelt = new Set(issues.flatMap((issue) => meantKeys(schema.node, issue)));
   return issues
-    .filter((issue) => !misspelt.has(JSON.stringify(issue.path)) || foundAt(value, partsOf(issue)) !== undefined)
+    .filter((issue) => !misspelt.has(JSON.stringify(issue.path)) || valueAt(value, partsOf(issue)) !== undefined)
     .flatMap((issue) => describeIssue(schema.node, value, issue, locate));
 }
 
@@ -32,7 +32,7 @@ function describeIssue(root: SchemaNode, value: unknown, issue: Issue, locate: L
   if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey(root, path, key, locate));
   if (issue.code === "invalid_key") return [{ ...locate(path, "key"), message: describeBadName(root, path, issue) }];
   const node = nodeAt(root, path) ?? {};
-  const found = foundAt(value, path);
+  const found = valueAt(value, path);
   const suggestion = suggestValue(found, node, String(path.at(-1)));
   const message = `found ${describeFound(found)}, expected ${expectedAt(node)}`;
   return [{ ...locate(path), message, ...(suggestion === undefined ? {} : { suggestion }) }];
@@ -68,15 +68,6 @@ function describeBadName(root: SchemaNode, path: readonly PathPart[], issue: Iss
   // The schema of an id has a message of its own; other names are limited only in length.
   const rule = names?.pattern === undefined ? `must be ${describeExpected(names ?? {})}` : issue.issues[0]?.message;
   return `not a name that can be used: ${rule}`;
-}
-
-function foundAt(value: unknown, path: readonly PathPart[]): unknown {
-  let current = value;
-  for (const part of path) {
-    if (Array.isArray(current)) current = current[Number(part)];
-    else current = isGroup(current) ? current[String(part)] : undefined;
-  }
-  return current;
 }
 
 const unitMs = { seconds: 1000, minutes: 60_000, hours: 3_600_000, days: 86_400_000 } as const;

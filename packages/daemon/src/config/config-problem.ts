@@ -51,3 +51,15 @@ export interface Layer {
   readonly values: unknown;
   readonly locate: Locate;
 }
+
+export const noSuchFile = "there is no such file";
+
+/** Why a file could not be read, without its name. */
+export function describeReadError(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "ENOENT" || code === "ENOTDIR") return noSuchFile;
+  if (code === "EACCES" || code === "EPERM") return "may not be read: permission denied";
+  if (code === "EISDIR") return "is a folder, expected a file";
+  if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return "is not UTF-8 text";
+  return `could not be read: ${code || "unknown error"}`;
+}

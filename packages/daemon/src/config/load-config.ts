@@ -1,6 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { openPlainFile } from "@rouse/holder";
-import type { ConfigProblem } from "./config-problem.ts";
+import { type ConfigProblem, describeReadError, noSuchFile } from "./config-problem.ts";
 import { largestFile, type NamedText } from "./parse-yaml.ts";
 import { type ConfigReading, readConfig } from "./read-config.ts";
 import { botboxFileIn, type ConfigPlaces, configFileIn } from "./shipped-config.ts";
@@ -34,14 +34,8 @@ async function readText(name: string, mustExist: boolean, opens: Opens): Promise
     const bytes = await readFile(handle);
     return { text: { name, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) }, problem: null };
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    if (code === "ENOENT" || code === "ENOTDIR") {
-      return mustExist ? refuse("there is no such file") : { text: null, problem: null };
-    }
-    if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return refuse("is not UTF-8 text");
-    if (code === "EISDIR") return refuse("is a folder, expected a file");
-    if (code === "EACCES" || code === "EPERM") return refuse("may not be read: permission denied");
-    return refuse(`could not be read: ${code || "unknown error"}`);
+    const problem = describeReadError(error);
+    return problem === noSuchFile && !mustExist ? { text: null, problem: null } : refuse(problem);
   }
 }
 

@@ -81,8 +81,11 @@ export function fillEmptySections(value: unknown, node: SchemaNode | undefined):
 export const isGroup = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-export function valueAt(value: unknown, path: readonly string[]): unknown {
+export function valueAt(value: unknown, path: readonly PathPart[]): unknown {
   let current = value;
-  for (const part of path) current = isGroup(current) && Object.hasOwn(current, part) ? current[part] : undefined;
+  for (const part of path) {
+    if (Array.isArray(current)) current = current[Number(part)];
+    else current = isGroup(current) && Object.hasOwn(current, part) ? current[part] : undefined;
+  }
   return current;
 }

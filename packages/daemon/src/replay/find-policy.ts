@@ -17,13 +17,13 @@ type Places = Omit<ConfigPlaces, "configFile">;
  * up` would use. A run's name is the agent's, its source the agent's type, so `agents:` and `agent_types:` count.
  */
 export async function findPolicy(wanted: string | undefined, places: Places): Promise<ReplayPolicy> {
-  if (wanted === undefined) return inWords(requireConfig(await loadConfig(places)), null, null);
+  if (wanted === undefined) return replayPolicy(requireConfig(await loadConfig(places)), null, null);
   if (looksLikeFile(wanted)) {
-    return inWords(requireConfig(await loadConfig({ ...places, configFile: wanted })), null, wanted);
+    return replayPolicy(requireConfig(await loadConfig({ ...places, configFile: wanted })), null, wanted);
   }
   const config = requireConfig(await loadConfig(places));
   const names = config.policyNames();
-  if (names.includes(wanted)) return inWords(config, wanted, wanted);
+  if (names.includes(wanted)) return replayPolicy(config, wanted, wanted);
   const near = nearestName(wanted, names);
   const hint = near === undefined ? "" : `; did you mean ${near}?`;
   throw new Fault("bad-request", `no policy ${wanted}: expected ${names.join(", ")} or a .yaml file${hint}`);
@@ -31,7 +31,7 @@ export async function findPolicy(wanted: string | undefined, places: Places): Pr
 
 const looksLikeFile = (name: string): boolean => /[/\\]|\.ya?ml$/i.test(name);
 
-function inWords(config: Config, policy: string | null, name: string | null): ReplayPolicy {
+function replayPolicy(config: Config, policy: string | null, name: string | null): ReplayPolicy {
   const subject = (trace: string) => ({ agentId: trace, agentType: sourceOf(trace), taskId: null, policy });
   const nobody = { agentId: "", agentType: null, taskId: null, policy };
   return {

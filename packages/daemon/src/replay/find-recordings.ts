@@ -1,5 +1,6 @@
 import { createReadStream, readdirSync, realpathSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { describeReadError, noSuchFile } from "../config/config-problem.ts";
 import type { Problems } from "./note-problems.ts";
 
 /** Something to read recorded events from. */
@@ -72,14 +73,4 @@ export function findRecordings(
     const message = describeReadError(error);
     note(message === noSuchFile ? "missing-file" : "unreadable", file, message);
   }
-}
-
-const noSuchFile = "there is no such file";
-
-export function describeReadError(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  if (code === "ENOENT" || code === "ENOTDIR") return noSuchFile;
-  if (code === "EACCES" || code === "EPERM") return "may not be read: permission denied";
-  if (code === "EISDIR") return "is a folder, expected a file";
-  return `could not be read: ${code || "unknown error"}`;
 }

@@ -1,6 +1,7 @@
 import { printable } from "@rouse/contract";
 import { z } from "zod";
-import { describeReadError, type Recording } from "./find-recordings.ts";
+import { describeReadError } from "../config/config-problem.ts";
+import type { Recording } from "./find-recordings.ts";
 import type { Problems } from "./note-problems.ts";
 import { readLines } from "./read-lines.ts";
 import { countVerdicts, type Replayed, type Verdict, type VerdictCounts } from "./replay-run.ts";

@@ -1,5 +1,6 @@
 import type { Policy, StepEvent } from "@rouse/contract";
-import { describeReadError, type Recording } from "./find-recordings.ts";
+import { describeReadError } from "../config/config-problem.ts";
+import type { Recording } from "./find-recordings.ts";
 import type { Problems } from "./note-problems.ts";
 import { longestLine, readLines, type TextLine } from "./read-lines.ts";
 import { type Flaw, readRecordedEvent } from "./read-recorded-event.ts";

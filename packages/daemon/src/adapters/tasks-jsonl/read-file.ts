@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 
 /** What lies where the task file should be. */
-export type FoundFile =
+type FoundFile =
   | { readonly kind: "missing" }
   | { readonly kind: "unusable"; readonly problem: string }
   /** Nothing has changed since the last look. */

@@ -15,7 +15,7 @@ export interface DatabaseSync {
 
 /**
  * Three things are not as one might think. `undefined` cannot be bound. An integer beyond 2^53 throws when it is read. A text that contains a NUL ends there:
- * Node 22 reads no further, and the package does not even write what follows. JSON escapes it, ids are free of it, and of audit lines `whole-text.ts` takes care.
+ * Node 22 reads no further, and the package does not even write what follows. JSON escapes it, ids are free of it, and of audit lines `read-kept.ts` takes care.
  */
 export interface Statement<P extends unknown[], R> {
   run(...values: P): { readonly changes: number };

@@ -15,7 +15,9 @@ export interface RequestPlan {
   readonly prefix: string;
 }
 
-/** A whole HTTP/1.1 request whose changing digits are written over in place: building costs next to nothing per request. */
+/**
+ * A whole HTTP/1.1 request whose changing digits are overwritten in place, so that building one costs next to nothing.
+ */
 export interface PreparedRequest {
   readonly bytes: Buffer;
   /** Makes it the request that carries beats `firstBeat` and following. */

@@ -2,8 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { type LoadPlan, runLoad } from "./load.ts";
-import { readResponses } from "./read-responses.ts";
+import { type LoadPlan, readResponses, runLoad } from "./load.ts";
 
 interface Beat {
   agentId: string;

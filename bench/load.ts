@@ -1,7 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type PreparedRequest, prepareRequest, type RequestPlan } from "./beat-requests.ts";
-import { countIn, readResponses } from "./read-responses.ts";
 import { percentile } from "./report.ts";
 
 export interface LoadPlan extends RequestPlan {
@@ -21,7 +20,7 @@ export interface LoadResult {
   readonly beats: number;
   readonly seconds: number;
   readonly beatsPerSecond: number;
-  /** Milliseconds; under a paced load from when the request was due, so a stalled server does not hide its own queue. */
+  /** Milliseconds; under a paced load since the request was due, so that a stalled server does not hide its queue. */
   readonly p50: number;
   readonly p99: number;
   readonly slowest: number;
@@ -177,4 +176,43 @@ function summarise(latencies: readonly number[], beatsPerRequest: number, second
     p99: percentile(latencies, 0.99),
     slowest: percentile(latencies, 1),
   };
+}
+
+/** Tells whole HTTP/1.1 responses apart in what a keep-alive connection delivers, by their Content-Length. */
+export function readResponses(onResponse: (status: number, body: Buffer) => void): (chunk: Buffer) => void {
+  let unfinished: Buffer | null = null;
+  /** Bytes without which there is no point in looking again. */
+  let needed = 0;
+
+  return (chunk) => {
+    let data: Buffer = unfinished === null ? chunk : Buffer.concat([unfinished, chunk]);
+    unfinished = null;
+    while (data.length > 0) {
+      const bodyAt = data.length < needed ? 0 : data.indexOf("\r\n\r\n") + 4;
+      const { status, length } = bodyAt < 4 ? unknown : readHead(data.toString("latin1", 0, bodyAt));
+      needed = bodyAt < 4 ? needed : bodyAt + length;
+      if (bodyAt < 4 || data.length < needed) {
+        unfinished = data;
+        return;
+      }
+      onResponse(status, data.subarray(bodyAt, needed));
+      data = data.subarray(needed);
+      needed = 0;
+    }
+  };
+}
+
+const unknown = { status: 0, length: 0 };
+
+function readHead(head: string): { status: number; length: number } {
+  const status = Number(head.slice(9, 12));
+  const length = /\r\ncontent-length: *(\d+)\r\n/i.exec(head)?.[1];
+  if (length === undefined) throw new Error(`a response without Content-Length cannot be counted: ${head}`);
+  return { status, length: Number(length) };
+}
+
+function countIn(body: Buffer, words: string): number {
+  let count = 0;
+  for (let at = body.indexOf(words); at !== -1; at = body.indexOf(words, at + words.length)) count++;
+  return count;
 }

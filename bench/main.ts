@@ -1,7 +1,7 @@
+import { createServer } from "node:http";
 import { parseArgs } from "node:util";
 import { benchCli } from "./cli.ts";
 import { benchDetection } from "./detection.ts";
-import { startEchoServer } from "./echo-server.ts";
 import { benchFleet } from "./fleet.ts";
 import { type LoadPlan, runLoad } from "./load.ts";
 import { benchRecovery } from "./recovery.ts";
@@ -17,7 +17,6 @@ import { benchHooks } from "./terminals/hooks.ts";
 import { benchNudges } from "./terminals/nudges.ts";
 import { benchOutput } from "./terminals/output.ts";
 import { benchTyping } from "./terminals/typing.ts";
-import { benchTerminals } from "./terminals.ts";
 import { type BenchOptions, benchThroughput } from "./throughput.ts";
 import { benchTimeToHelp } from "./time-to-help.ts";
 
@@ -31,11 +30,7 @@ const benches: readonly Bench[] = [
   {
     name: "heartbeats",
     about: "throughput, fleet and restart: about ten minutes",
-    run: async (options) => [
-      ...(await benchThroughput(options)),
-      ...(await benchFleet(options)),
-      ...(await benchRestart(options)),
-    ],
+    run: inTurn(benchThroughput, benchFleet, benchRestart),
   },
   {
     name: "cli",
@@ -60,7 +55,7 @@ const benches: readonly Bench[] = [
   {
     name: "terminals",
     about: "output, typing, holders, exits and adoption: about three minutes",
-    run: benchTerminals,
+    run: inTurn(benchOutput, benchTyping, benchHolders, benchExits, benchAdoption),
   },
   {
     name: "output",
@@ -107,6 +102,14 @@ const benches: readonly Bench[] = [
   },
 ];
 
+function inTurn(...runs: readonly Bench["run"][]): Bench["run"] {
+  return async (options) => {
+    const lines: Line[] = [];
+    for (const run of runs) lines.push(...(await run(options)));
+    return lines;
+  };
+}
+
 const usage = [
   "npm run bench -- NAME [--seconds 5] [--json]",
   "",
@@ -119,7 +122,7 @@ const usage = [
 const [role, argument = ""] = process.argv.slice(2);
 // A bench starts this program again for the processes it needs beside the daemon.
 if (role === "load") process.stdout.write(JSON.stringify(await runLoad(JSON.parse(argument) as LoadPlan)));
-else if (role === "echo") startEchoServer(Number(argument), () => {});
+else if (role === "echo") startEchoServer(Number(argument));
 else if (role === "relay") await relay(process.argv.slice(3));
 else await runBench();
 
@@ -157,4 +160,19 @@ function readArguments() {
 function refuse(sentence: string): void {
   process.stderr.write(`${sentence}\n\n${usage}`);
   process.exitCode = 1;
+}
+
+/** The least a Node server can do with a heartbeat, to compare with: reads the body and sends it back. */
+function startEchoServer(port: number): void {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
+      response.writeHead(200, { "content-type": "application/json", "content-length": body?.length ?? 0 });
+      response.end(body);
+    });
+  });
+  server.keepAliveTimeout = 75_000;
+  server.listen(port, "127.0.0.1");
 }

@@ -54,7 +54,7 @@ export async function cpuShareDuring<T>(pid: number, work: Promise<T>): Promise<
 const quietFor = 25;
 const quietShare = 0.03;
 
-/** Waits until a process has caught up with what it was given. Says how many seconds that took; gives up after `longest`. */
+/** Waits until a process is idle again. Returns how many seconds that took; gives up after `longest`. */
 export async function untilQuiet(pid: number, longest = 150): Promise<number> {
   const started = performance.now();
   const elapsed = (): number => (performance.now() - started) / 1000;

@@ -9,8 +9,8 @@ const trials = 30;
 const longestWait = 90_000;
 
 /**
- * Saves a state of its own making and says its hash; in its next life it says the hash of the state it was given. A quarter of the states are larger than
- * what is kept in a row.
+ * Saves a state of its own making and says its hash; in its next life it says the hash of the state it was given. A
+ * quarter of the states are larger than what is kept in a row.
  */
 const mortal = `
 const { createHash, randomBytes } = require("node:crypto");

@@ -71,7 +71,7 @@ export async function startEcho(): Promise<Server> {
   return becomeServer(startNode([thisProgram(), "echo", String(port)], process.env), port);
 }
 
-/** The load comes from a process of its own, so that measuring does not compete with what is measured inside one event loop. */
+/** The load comes from a process of its own, so that it does not share an event loop with what is measured. */
 export async function loadFrom(plan: LoadPlan): Promise<LoadResult> {
   const result = await startLoad(plan).result;
   if (result.wrong > 0)
@@ -92,7 +92,7 @@ async function outputOf(child: ChildProcess): Promise<string> {
 }
 
 /** When /readyz says yes. */
-export async function waitUntilReady(port: number, stillWanted: () => boolean): Promise<void> {
+async function waitUntilReady(port: number, stillWanted: () => boolean): Promise<void> {
   const giveUpAt = performance.now() + longestStart;
   while (stillWanted() && performance.now() < giveUpAt) {
     if ((await statusOf(port, "/readyz")) === 200) return;

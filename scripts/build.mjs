@@ -2,19 +2,17 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ensureBuilt, splitUp } from "./ensure-built.mjs";
-import { ensureInstalled } from "./ensure-installed.mjs";
 import { giveUp, inRepository } from "./repository.mjs";
 import { nodeSucceeds, programs } from "./run-program.mjs";
 
 const folders = ["packages/contract", "packages/sdk", "packages/daemon"];
 
-await ensureInstalled();
 await ensureBuilt();
 if (!nodeSucceeds([programs.tsc, "-b", ...folders])) giveUp("the types do not check; see the errors above.");
 for (const folder of folders) removeOldTypes(folder);
 writeFileSync(inRepository("packages/daemon/dist/licenses.txt"), splitUp.inside.map(licenseOf).join("\n\n"));
 
-/** The compiler leaves the declarations of a source that is gone, and they would be published. */
+/** The compiler leaves the declarations of deleted sources, which would be published. */
 function removeOldTypes(folder) {
   const types = inRepository(folder, "dist", "types");
   for (const name of readdirSync(types, { recursive: true })) {
@@ -23,7 +21,7 @@ function removeOldTypes(folder) {
   }
 }
 
-/** What is bundled has to bring the terms along under which it may be. */
+/** A bundled package must bring its license along. */
 function licenseOf(name) {
   const folder = inRepository("node_modules", name);
   const { version, license, author } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));

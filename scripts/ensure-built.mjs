@@ -3,12 +3,13 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { isBuiltin } from "node:module";
 import { join, relative } from "node:path";
 import { bundle, packagesOf } from "./bundle.mjs";
+import { ensureInstalled } from "./ensure-installed.mjs";
 import { giveUp, inRepository, repository } from "./repository.mjs";
 
 const stamp = inRepository("packages", "daemon", "dist", ".build-stamp");
-/** Code that runs in a thread of its own; its file lies beside whatever bundle starts it. */
+/** Code that runs in a thread of its own; its file lies beside the bundle that starts it. */
 export const threads = { "store-sqlite-worker": "packages/daemon/src/adapters/store-sqlite/worker.ts" };
-/** The process that holds one agent. It shares no file with the others: it would be loaded from dozens, which takes longer. */
+/** The process that holds one agent. It shares no file with the others: loading dozens of files takes longer. */
 export const holder = { holder: "packages/holder/src/holder-main.ts" };
 /** The agents of `rouse demo`, each started on its own. */
 const demo = { "demo-agent": "packages/daemon/src/demo/demo-agent.ts" };
@@ -18,7 +19,7 @@ export const entryPoints = {
   ...threads,
   ...demo,
 };
-/** Node takes four times as long to load zod from its many files as what we use of it from one. */
+/** Loading zod from its many files takes Node four times as long as loading what we use of it from one. */
 export const splitUp = {
   splitting: true,
   inside: ["@xterm/addon-serialize", "@xterm/headless", "commander", "yaml", "zod"],
@@ -29,12 +30,13 @@ const builds = [
   { folder: "packages/sdk", entryPoints: { index: "packages/sdk/src/index.ts" }, options: { library: true } },
 ];
 
-/** Bundles what is published into packages/*\/dist when a source changed since the last time; silent either way. */
+/** Installs what is missing, and bundles what is published into packages/*\/dist when a source has changed. */
 export async function ensureBuilt() {
+  await ensureInstalled();
   const wanted = hashOfSources();
   if (builds.every(isThere) && existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
 
-  rmSync(stamp, { force: true }); // from here on it would vouch for outputs it does not know
+  rmSync(stamp, { force: true }); // it must not outlive the outputs it stands for
   await Promise.all(builds.map(build));
   writeFileSync(stamp, wanted);
 }
@@ -79,7 +81,6 @@ function sources() {
     inRepository("tsconfig.base.json"),
     inRepository("scripts", "bundle.mjs"),
     inRepository("scripts", "ensure-built.mjs"),
-    inRepository("scripts", "import-past-index.mjs"),
     ...packages.map((folder) => join(folder, "package.json")),
     ...packages.flatMap((folder) => filesUnder(join(folder, "src"))).filter((file) => !file.endsWith(".test.ts")),
   ].filter(existsSync);

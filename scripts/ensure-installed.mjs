@@ -36,7 +36,7 @@ function isInstalled() {
 
 const hashOfLockfile = () => createHash("sha256").update(readFileSync(lockfile)).digest("hex");
 
-/** True when somebody's own `npm install` left exactly what the lockfile names; npm writes its list last, so a broken-off one has none. */
+/** Whether `npm install` by hand left exactly what the lockfile names. npm writes its list last, when all is there. */
 function installedByHand() {
   const wanted = JSON.parse(readFileSync(lockfile, "utf8")).packages;
   const present = JSON.parse(readFileSync(installedLockfile, "utf8")).packages;
@@ -54,7 +54,7 @@ function install() {
   writeFileSync(stamp, hashOfLockfile());
 }
 
-/** One install at a time: waits while another process is at it, and takes over from one that died. */
+/** One install at a time: waits while another process installs, and takes over from one that died. */
 async function takeTurn() {
   for (let waited = false; ; waited = true) {
     try {

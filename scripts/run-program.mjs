@@ -22,12 +22,12 @@ export function npmSucceeds(args) {
   return spawnSync("npm", args, { cwd: repository, stdio: "inherit", shell }).status === 0;
 }
 
-/** Hands the terminal over to `node …args`: signals go on to it, and its end becomes ours. */
+/** Hands the terminal over to `node …args`: signals are passed on to it, and its exit becomes ours. */
 export function becomeNode(args) {
   const child = spawn(process.execPath, args, { cwd: repository, stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     process.on(signal, () => {
-      // Ctrl-C in a terminal already reaches the whole process group; passing it on would look like a second, impatient one.
+      // Ctrl-C in a terminal reaches the whole process group already; passed on, it would look like a second one.
       if (signal === "SIGINT" && process.stdin.isTTY) return;
       child.kill(signal);
     });

@@ -1,9 +1,8 @@
-// node scripts/run.mjs FILE [arguments]: bundles one TypeScript file from the sources and runs it (npm run sim, npm run bench).
+// node scripts/run.mjs FILE [arguments]: bundles one TypeScript file and runs it (npm run sim, npm run bench).
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { bundle } from "./bundle.mjs";
 import { ensureBuilt, threads } from "./ensure-built.mjs";
-import { ensureInstalled } from "./ensure-installed.mjs";
 import { cacheFolder, giveUp, inRepository } from "./repository.mjs";
 import { becomeNode } from "./run-program.mjs";
 
@@ -11,7 +10,6 @@ const [file, ...args] = process.argv.slice(2);
 if (file === undefined) giveUp("say which file to run: node scripts/run.mjs FILE [arguments].");
 if (!existsSync(inRepository(file))) giveUp(`there is no ${file}.`);
 
-await ensureInstalled();
 await ensureBuilt();
 const name = file.replace(/\.ts$/, "").replaceAll(/[\\/]/g, "-");
 await bundle({ [name]: file, ...threads }, cacheFolder).catch((error) =>

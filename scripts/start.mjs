@@ -1,9 +1,7 @@
 // npm start [-- options]: everything `rouse up` needs, then `rouse up` itself.
 import { ensureBuilt } from "./ensure-built.mjs";
-import { ensureInstalled } from "./ensure-installed.mjs";
 import { inRepository } from "./repository.mjs";
 import { becomeNode } from "./run-program.mjs";
 
-await ensureInstalled();
 await ensureBuilt();
 becomeNode([inRepository("packages", "daemon", "bin", "rouse.js"), "up", ...process.argv.slice(2)]);

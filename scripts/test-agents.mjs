@@ -1,8 +1,8 @@
-// npm run test:agents [-- --program NAME --mode NAME --scenario NAME --record FOLDER --write-docs]: real programs under Rouse, and a table of what it said.
+// npm run test:agents [-- --program NAME --mode NAME --scenario NAME --record FOLDER --write-docs]: real programs under
+// Rouse, and a table of what it said.
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { ensureBuilt } from "./ensure-built.mjs";
-import { ensureInstalled } from "./ensure-installed.mjs";
 import { giveUp } from "./repository.mjs";
 import { becomeNode, programs } from "./run-program.mjs";
 
@@ -11,7 +11,6 @@ const usage =
 const one = { type: "string" };
 const { program, mode, scenario, record, "write-docs": writeDocs } = readOptions();
 
-await ensureInstalled();
 await ensureBuilt();
 const asked = {
   ROUSE_AGENTS_PROGRAM: program,

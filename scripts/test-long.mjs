@@ -1,8 +1,6 @@
 // npm run test:long [-- vitest arguments]: the weeks of simulation, before a release.
 import { ensureBuilt } from "./ensure-built.mjs";
-import { ensureInstalled } from "./ensure-installed.mjs";
 import { becomeNode, programs } from "./run-program.mjs";
 
-await ensureInstalled();
 await ensureBuilt();
 becomeNode([programs.vitest, "run", "--config", "vitest.long.config.ts", ...process.argv.slice(2)]);

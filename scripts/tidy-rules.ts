@@ -11,7 +11,7 @@ const STAGES = ["accept", "assess", "decide", "intervene", "recover", "fleet"];
 const CORE = "packages/core/src/";
 const DAEMON = "packages/daemon/src/";
 const HOLDER = "packages/holder/src/";
-/** What a holder is made of. What reads schemas is not among it: it would be a quarter of a holder's memory. */
+/** What a holder may import. Schemas are not among it: they would be a quarter of a holder's memory. */
 const NEEDED_BY_HOLDER = [
   ...["@rouse/contract", "@rouse/core", "packages/holder/package.json"],
   ...["@lydell/node-pty", "@xterm/addon-serialize", "@xterm/headless", "re2js", "ws"],
@@ -20,7 +20,7 @@ const HOLDER_ENTRIES = ["", "/load-sqlite", "/run-in-foreground", "/start-holder
   (name) => `@rouse/holder${name}`,
 );
 const ADAPTERS = `${DAEMON}adapters/`;
-/** The one file that knows which drivers there are; what is imported from it is a database. */
+/** The one file that knows which drivers of SQLite there are. */
 const SQLITE = `${HOLDER}load-sqlite.ts`;
 const isSqlite = (target: string) => target === SQLITE || target === "@rouse/holder/load-sqlite";
 const SQLITE_DRIVERS = ["node:sqlite", "@photostructure/sqlite", "better-sqlite3"];
@@ -42,7 +42,7 @@ export const holderImportsOnlyWhatItNeeds: Rule = (files) =>
     NEEDED_BY_HOLDER,
   ).filter((offence) => !offence.includes(" imports node:"));
 
-/** Tests as well: one that needs both lies beside the daemon's half. */
+/** Tests as well: one that needs both lies beside the daemon's code. */
 export const holderNeverImportsTheDaemon: Rule = (files) =>
   offences(
     files.filter(({ path }) => path.startsWith(HOLDER)),
@@ -65,7 +65,7 @@ export const coreTouchesNoClockNoChanceAndNoOutsideWorld: Rule = (files) =>
     uses(codeOf(file.text), [/\bDate\s*\./, /\bnew\s+Date\b/, ...OUTSIDE_WORLD]),
   );
 
-/** The contract parses and prints points in time it is given, so there `Date` with an argument is fine; asking what time it is is not. */
+/** The contract converts points in time it is given, so `Date` with an argument is fine; reading the clock is not. */
 export const contractTouchesNoClockNoChanceAndNoOutsideWorld: Rule = (files) =>
   offences(shippedUnder(files, "packages/contract/src/"), (file) =>
     uses(codeOf(file.text), [/\bDate\s*\.\s*now\b/, /\bnew\s+Date\s*(?!\s*\(\s*[^\s)])/, ...OUTSIDE_WORLD]),
@@ -77,9 +77,7 @@ const OUTSIDE_WORLD = [
   /(?<![.\w$])(?:performance|process|console|crypto|globalThis)\s*(?:\?\.|[.[])/,
 ];
 
-/**
- * Stages run in the order accept, assess, decide, intervene, recover; supervise.ts and climb-ladder.ts call them and index.ts shows them to others.
- */
+/** These call the stages, or show them to others. */
 const CALLERS = ["supervise.ts", "climb-ladder.ts", "index.ts"].map((name) => `${CORE}${name}`);
 export const coreStagesUseOnlyEarlierStages: Rule = (files) =>
   offences(shippedUnder(files, CORE), (file) => {
@@ -122,7 +120,7 @@ export const httpAndCliHoldNoSql: Rule = (files) =>
 
 export const sqliteIsKnownOnlyToItsAdapters: Rule = (files) =>
   offences(shippedUnder(files, "packages/"), (file) =>
-    // The second is somebody else's database, and only read.
+    // The second reads another program's database.
     ["store-sqlite", "lock-sqlite"].includes(adapterOf(file.path) ?? "") || file.path === OPENCODE_DATABASE
       ? []
       : importsOf(file)
@@ -130,7 +128,7 @@ export const sqliteIsKnownOnlyToItsAdapters: Rule = (files) =>
           .map((target) => `imports ${target}`),
   );
 
-/** Tests as well: a driver that one of them chose for itself would not be there on another Node. */
+/** Tests as well: a driver that a test imports directly is not there on every Node. */
 export const driversOfSqliteAreKnownOnlyToTheirLoader: Rule = (files) =>
   offences(files, (file) =>
     file.path === SQLITE
@@ -145,7 +143,7 @@ const KEPT_SMALL = ["packages/", "sim/", "bench/", "e2e/"];
 const mostFiles = 25;
 const mostLines = 400;
 
-/** What every adapter of a port is tested with is a test. */
+/** A conformance suite is a test. */
 const keptSmall = (files: readonly SourceFile[]) =>
   KEPT_SMALL.flatMap((folder) => shippedUnder(files, folder)).filter(({ path }) => !path.endsWith(".conformance.ts"));
 
@@ -163,7 +161,7 @@ export const noFileIsLong: Rule = (files) =>
     return lines > mostLines ? [`has ${lines} lines`] : [];
   });
 
-/** Types as well: two files that need each other are one, or three. */
+/** Imports of types count as well. */
 export const noFileImportsItselfThroughOthers: Rule = (files) => {
   const imports = new Map(keptSmall(files).map((file) => [file.path, importsOf(file)]));
   const leadsTo = (from: string): Set<string> => {
@@ -243,13 +241,13 @@ function uses(text: string, patterns: readonly RegExp[]): string[] {
   });
 }
 
-/** What tests share is no more shipped than they are. */
+/** Code that tests share is not shipped. */
 const isTest = (path: string) => /\.test(?:-support)?\.ts$/.test(path);
 
 const shippedUnder = (files: readonly SourceFile[], folder: string) =>
   files.filter(({ path }) => path.startsWith(folder) && !isTest(path));
 
-/** -1 for what lies outside the stages: the words all of them share. */
+/** -1 for files outside the stages, which all of them share. */
 const stageOf = (path: string) =>
   path.startsWith(CORE) ? STAGES.indexOf(path.slice(CORE.length).split("/")[0] ?? "") : -1;
 

@@ -2,11 +2,11 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { codeOf, importsOf, type SourceFile } from "./tidy-rules.ts";
 
-/** Processes, threads, what starts an agent or opens a database, and packages whose compiled part does not like to be loaded by several threads. */
+/** What starts processes, threads or agents or opens a database, and native code that threads cannot share. */
 const notForThreads =
   /^(?:node:(?:child_process|worker_threads|cluster)|esbuild|packages\/holder\/src\/load-sqlite\.ts|@rouse\/holder\/[\w-]+|@lydell\/node-pty)$/;
 
-/** What would still be so when the next file begins. */
+/** Changes that would still be there when the next file begins. */
 const outlastsTheFile = [
   /\bvi\s*\.\s*(?:setConfig|mock|doMock|stubEnv|stubGlobal)\b/,
   /\bconfigureGlobal\b/,
@@ -17,8 +17,9 @@ const outlastsTheFile = [
 const isOnlyForTests = (path: string): boolean => /\.test-support\.ts$|-for-tests\.ts$/.test(path);
 
 /**
- * A test that starts processes, itself or through the code it calls, or that changes what the next file would find, gets a process of its own. All others
- * share one world of modules for each core, because loading the sources anew for each takes longer than they do.
+ * A test that starts processes, itself or through the code it calls, or that changes what the next file would find,
+ * gets a process of its own. All others share one set of modules for each core, because loading the sources takes
+ * longer than they do.
  */
 export function needsItsOwnProcess(test: SourceFile, read: (path: string) => string): boolean {
   const seen = new Set<string>();

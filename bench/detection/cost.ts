@@ -4,7 +4,7 @@ import { followStep } from "../../packages/core/src/steps/follow-steps.ts";
 import { newTrail } from "../../packages/core/src/steps/step.ts";
 import { median } from "../report.ts";
 
-/** One run's events through all detectors, as the monitor does it: they look whenever there is something new, and this is what they saw last. */
+/** One run's events through all detectors, as in the monitor. Returns what the detectors found last. */
 export function followRun(events: readonly StepEvent[], policy: LoopPolicy): { atEnd: readonly Loop[] } {
   let trail = newTrail;
   let atEnd: readonly Loop[] = [];

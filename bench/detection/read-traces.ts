@@ -11,7 +11,7 @@ export interface SourceRun extends RecordedRun {
   readonly source: string;
 }
 
-export type Label = "stuck" | "transient" | "not_stuck";
+type Label = "stuck" | "transient" | "not_stuck";
 
 export interface LabelledRun {
   readonly trace: string;

@@ -1,7 +1,7 @@
 import type { StepEvent } from "@rouse/contract";
 
-/** The two published rules to compare with, written from their description: at which event of a run they call it stuck. */
-export interface ReferenceRule {
+/** The two published rules to compare with, written from their description. Each returns the event it calls stuck. */
+interface ReferenceRule {
   readonly name: string;
   firstAlarm(events: readonly StepEvent[]): number | null;
 }
@@ -16,7 +16,9 @@ interface Action {
 
 const isSame = (a: string | null, b: string | null | undefined): boolean => a !== null && a === b;
 
-/** Same action and result four times, same action and error three times, the same message three times, two actions in turn over six steps. */
+/**
+ * The same action and result 4 times, action and error 3 times, message 3 times, or two actions in turn over 6 steps.
+ */
 export const openHandsRule: ReferenceRule = {
   name: "OpenHands rule",
   firstAlarm(events) {

@@ -1,6 +1,6 @@
 import type { LabelledRun } from "./read-traces.ts";
 
-/** Loops that can be seen in what is called and what comes back. The others need somebody who understands the work, or are a matter of time. */
+/** Loops that show in calls and results. The others need somebody who understands the work, or a clock. */
 const needsUnderstanding: ReadonlySet<string> = new Set([
   "env_blocked",
   "no_progress_semantic",

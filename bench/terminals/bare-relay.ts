@@ -6,8 +6,8 @@ const full = 1024 * 1024;
 const roomy = 256 * 1024;
 
 /**
- * The least a program between a command's terminal and a person's has to do, in the same language and with the same library: keys in, bytes
- * out, back-pressure, exit code. It keeps nothing and understands nothing.
+ * The least a program between a command's terminal and a person's has to do, in the same language and with the same
+ * library: keys in, bytes out, back-pressure, exit code. It keeps nothing and understands nothing.
  */
 export async function relay(command: readonly string[]): Promise<void> {
   const { stdin, stdout } = process;

@@ -5,8 +5,8 @@ const longestMs = 5000;
 const betweenLooksMs = 20;
 
 /**
- * Ends every process that belongs to this ROUSE_HOME, however it came to be, and takes away the control groups that killed holders left.
- * Waits without giving way to anything else, so that it works while this process ends, too.
+ * Ends every process that belongs to this ROUSE_HOME, however it came to be, and takes away the control groups that
+ * killed holders left. Waits without giving way to anything else, so that it works while this process ends, too.
  */
 export function endAgents(home: string): void {
   const groups = groupsOf(home);

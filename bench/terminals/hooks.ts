@@ -10,7 +10,7 @@ const calls = 1000;
 const rounds = 3;
 const longestWait = 120_000;
 
-/** Calls the hooks it was given as Claude Code does around a tool that printed 4 KB, and a server that does nothing as often, in turn. */
+/** Calls its hooks as Claude Code does around a tool that printed 4 KB, and in turn a server that does nothing. */
 const script = `#!${process.execPath}
 const fs = require("node:fs");
 const at = process.argv.indexOf("--plugin-dir");

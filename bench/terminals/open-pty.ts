@@ -12,7 +12,7 @@ export interface Pty {
   kill(signal: NodeJS.Signals): void;
 }
 
-export interface PtySetting {
+interface PtySetting {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly cols: number;

@@ -4,7 +4,6 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { type Line, line, median } from "../report.ts";
 import { type BenchOptions, withDaemon } from "../throughput.ts";
-import { numberedLines } from "./numbered-lines.ts";
 import { type Between, runInTerminal } from "./outer-terminal.ts";
 
 const rounds = 5;
@@ -54,7 +53,7 @@ function compare(measured: string, unit: string, seen: Record<Between, Seen[]>, 
   });
 }
 
-/** Returns the digest of what should come out at the other end. The agent's terminal puts a carriage return before the end of a line. */
+/** Returns the digest of the expected output. The agent's terminal puts a carriage return before each line end. */
 function writeLines(file: string): string {
   const hash = createHash("sha1");
   const handle = openSync(file, "w");
@@ -93,4 +92,12 @@ async function pass(between: Between, home: string, command: readonly string[]):
     bytes,
     digest: hash.digest("hex"),
   };
+}
+
+/** `count` lines of `width` bytes each, end of line included, no two alike: a lost, doubled or moved one shows. */
+export function numberedLines(first: number, count: number, width: number): string {
+  let text = "";
+  for (let n = first; n < first + count; n++)
+    text += `${`${n} ran one more step of the work and wrote down what came of it `.padEnd(width - 1, ".").slice(0, width - 1)}\n`;
+  return text;
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { WebhookMessage } from "@rouse/contract";
 import { verifyWebhook } from "@rouse/sdk";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { signBody } from "./adapters/orchestrator-webhook/sign-body.ts";
+import { signBody } from "./adapters/orchestrator-webhook/post-signed.ts";
 import { type EmbeddedRouse, openRouse } from "./open-rouse.ts";
 
 let home: string;

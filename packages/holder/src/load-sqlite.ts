@@ -16,7 +16,7 @@ export interface DatabaseSync {
 /**
  * Three things are unexpected. `undefined` cannot be bound. An integer beyond 2^53 throws when it is read. A text is
  * cut at a NUL: Node 22 reads no further, and the package does not even write what follows. JSON escapes NUL, ids have
- * none, and `whole-text.ts` takes care of audit lines.
+ * none, and `read-kept.ts` takes care of audit lines.
  */
 export interface Statement<P extends unknown[], R> {
   run(...values: P): { readonly changes: number };

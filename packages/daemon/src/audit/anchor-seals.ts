@@ -7,12 +7,12 @@ import { sealOf } from "./seal-trail.ts";
 
 const firstRetry: DurationMs = 1000;
 const longestRetry: DurationMs = 60_000;
-/** How long the end of the monitor may wait for the last seal. What did not get there in time does at the next start. */
+/** How long a monitor that stops waits for its last seal. A seal that is late is placed at the next start. */
 const longestGoodbye: DurationMs = 3000;
 
 interface AnchoringParts {
   readonly anchors: OpenAnchor;
-  /** As configured now. */
+  /** The anchors that are configured now. */
   readonly places: () => readonly string[];
   /** The id the trail is sealed under. */
   readonly storeId: string;
@@ -21,7 +21,8 @@ interface AnchoringParts {
   readonly tell: (event: RouseEvent) => void;
 }
 
-interface Rope {
+/** An anchor, and how far it is. */
+interface Anchoring {
   readonly name: string;
   readonly anchor: Anchor;
   /** Number of the last seal that is there. */
@@ -33,76 +34,78 @@ interface Rope {
 }
 
 /**
- * Carries seals out of the database, after the commit that holds them. Nobody waits for it. An anchor that is slow or away gets the newest seal
- * next, which covers those before it; after a crash the newest is offered again: at least once.
+ * Carries seals out of the database after the commit that holds them; nobody waits for it. An anchor that is slow or
+ * away gets the newest seal next, which covers those before it. After a crash the newest is offered again: at least
+ * once.
  */
 export function anchorSeals({ anchors, places, storeId, timers, log, tell }: AnchoringParts) {
-  const ropes = new Map<string, Rope>();
+  const anchorings = new Map<string, Anchoring>();
   const stop = new AbortController();
   let newest: AuditSeal | null = null;
   let isStopping = false;
   let whenIdle: () => void = () => undefined;
 
-  /** The configuration may have changed. */
+  /** Called after each seal, because the configuration may have changed. */
   function refresh(): void {
     const wanted = new Set(places());
-    for (const [text, rope] of ropes) if (!wanted.has(text)) drop(text, rope);
-    for (const text of wanted) if (!ropes.has(text)) moor(text);
-    for (const rope of ropes.values()) if (rope.cancelRetry === null) pull(rope, firstRetry);
+    for (const [text, to] of anchorings) {
+      if (wanted.has(text)) continue;
+      to.cancelRetry?.();
+      anchorings.delete(text);
+    }
+    for (const text of wanted) if (!anchorings.has(text)) open(text);
+    for (const to of anchorings.values()) if (to.cancelRetry === null) placeNewest(to, firstRetry);
   }
 
-  function drop(text: string, rope: Rope): void {
-    rope.cancelRetry?.();
-    ropes.delete(text);
-  }
-
-  function moor(text: string): void {
+  function open(text: string): void {
     const place = readAnchor(text);
     const anchor = "problem" in place ? null : anchors(place);
     if (anchor === null) return;
     const idle = { through: 0, isBusy: false, hasFailed: false, cancelRetry: null };
-    ropes.set(text, { name: nameAnchor(text), anchor, ...idle });
+    anchorings.set(text, { name: nameAnchor(text), anchor, ...idle });
   }
 
-  function pull(rope: Rope, pause: DurationMs): void {
+  function placeNewest(to: Anchoring, pause: DurationMs): void {
     const seal = newest;
-    if (seal === null || rope.isBusy || rope.through >= seal.number || stop.signal.aborted) return;
-    rope.isBusy = true;
-    rope.anchor.place(seal, stop.signal).then(
-      () => arrived(rope, seal),
-      (error: Error) => failed(rope, error.message, pause),
+    if (seal === null || to.isBusy || to.through >= seal.number || stop.signal.aborted) return;
+    to.isBusy = true;
+    to.anchor.place(seal, stop.signal).then(
+      () => arrived(to, seal),
+      (error: Error) => failed(to, error.message, pause),
     );
   }
 
-  function arrived(rope: Rope, seal: AuditSeal): void {
-    rope.isBusy = false;
-    rope.through = seal.number;
-    if (rope.hasFailed && !isStopping)
-      tell({ type: "AUDIT_ANCHOR_RESTORED", payload: { anchor: rope.name, number: seal.number } });
-    rope.hasFailed = false;
-    pull(rope, firstRetry);
+  function arrived(to: Anchoring, seal: AuditSeal): void {
+    to.isBusy = false;
+    to.through = seal.number;
+    if (to.hasFailed && !isStopping)
+      tell({ type: "AUDIT_ANCHOR_RESTORED", payload: { anchor: to.name, number: seal.number } });
+    to.hasFailed = false;
+    placeNewest(to, firstRetry);
     settle();
   }
 
-  function failed(rope: Rope, problem: string, pause: DurationMs): void {
-    rope.isBusy = false;
+  function failed(to: Anchoring, problem: string, pause: DurationMs): void {
+    to.isBusy = false;
     if (isStopping) return settle();
-    log.warn({ anchor: rope.name, problem }, "a seal of the audit trail could not be anchored and will be tried again");
-    if (!rope.hasFailed) tell({ type: "AUDIT_ANCHOR_FAILED", payload: { anchor: rope.name, problem } });
-    rope.hasFailed = true;
-    rope.cancelRetry = timers.after(pause, () => {
-      rope.cancelRetry = null;
-      pull(rope, Math.min(pause * 2, longestRetry));
+    log.warn({ anchor: to.name, problem }, "a seal of the audit trail could not be anchored and will be tried again");
+    if (!to.hasFailed) tell({ type: "AUDIT_ANCHOR_FAILED", payload: { anchor: to.name, problem } });
+    to.hasFailed = true;
+    to.cancelRetry = timers.after(pause, () => {
+      to.cancelRetry = null;
+      placeNewest(to, Math.min(pause * 2, longestRetry));
     });
   }
 
+  const isBusy = (): boolean => [...anchorings.values()].some((to) => to.isBusy);
+
   function settle(): void {
-    if (![...ropes.values()].some(({ isBusy }) => isBusy)) whenIdle();
+    if (!isBusy()) whenIdle();
   }
 
   return {
     refresh,
-    /** Lines that were saved. */
+    /** Takes lines that were saved. */
     take(lines: readonly AuditRecord[]): void {
       const seal = lines.flatMap((line) => sealOf(storeId, line) ?? []).at(-1);
       if (seal !== undefined) this.offer(seal);
@@ -112,11 +115,11 @@ export function anchorSeals({ anchors, places, storeId, timers, log, tell }: Anc
       refresh();
     },
     names: (): string[] => places().map(nameAnchor),
-    /** Gives what is under way a moment; nothing is tried again. */
+    /** Waits a moment for seals under way; nothing is tried again. */
     async stop(): Promise<void> {
       isStopping = true;
-      for (const rope of ropes.values()) rope.cancelRetry?.();
-      if ([...ropes.values()].some(({ isBusy }) => isBusy))
+      for (const to of anchorings.values()) to.cancelRetry?.();
+      if (isBusy())
         await new Promise<void>((resolve) => {
           const cancel = timers.after(longestGoodbye, resolve);
           whenIdle = () => {

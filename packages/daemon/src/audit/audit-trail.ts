@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 import { type AuditRecord, canonicalJson, type EpochMs, printable, toIso } from "@rouse/contract";
 import { type AuditPlace, auditHeadMark, type Resumption } from "../ports/store.ts";
 
@@ -13,15 +13,15 @@ export interface NewAuditLine {
 }
 
 export interface AuditTrail {
-  /** The id it is sealed under. */
+  /** The id that the trail is sealed under. */
   readonly store: string;
-  /** The next line. It belongs into the very next commit, with `auditHead` of it as the mark `auditHeadMark`: the line after it refers to it. */
+  /** The next line. It must be in the next commit with its `auditHead` as mark: the line after refers to it. */
   append(entry: NewAuditLine): AuditRecord;
-  /** The seal that has to follow, in the same commit, when there are `sealEvery` lines without one. */
+  /** The seal that must follow in the same commit when `sealEvery` lines are without one. */
   sealWhenDue(time: EpochMs): AuditRecord[];
-  /** Signs all that is there, and says with it what else is to be signed. */
+  /** Signs everything so far, and `evidence` with it. */
   seal(time: EpochMs, reason: SealReason, evidence?: NewAuditLine["evidence"]): AuditRecord[];
-  /** The first seal of all. `removed`: the last line that retention took before there were seals. */
+  /** The first seal of all. `removed`: the last line that retention removed before there were seals. */
   begin(time: EpochMs, removed: AuditPlace | null): AuditRecord[];
 }
 
@@ -35,29 +35,29 @@ interface TrailParts {
   readonly sign: (text: string) => string;
 }
 
-/** What the first line of all names as the hash of the line before it. */
+/** The first line of all has this as the hash of the line before it. */
 export const noHash = "0".repeat(64);
 
-/** So many lines at most may be cut off or written anew by whoever can write to the store. */
+/** At most so many lines can be cut off or rewritten unnoticed by somebody who can write to the store. */
 export const sealEvery = 64;
 
-export type SealReason = "beginning" | "every-64-lines" | "started" | "stopped";
+type SealReason = "beginning" | "every-64-lines" | "started" | "stopped";
 
 export const sealAction = "seal";
 export const removedAction = "audit-removed";
 
-/** Lines that only we can write: stops, both ordered and done, whose order it was, seals, and what retention removed. Each seals everything before it. */
+/** Actions whose lines are signed: stops, orders of people, seals and removals. Each seals everything before it. */
 const signedActions: readonly string[] = [
   ...["terminate", "termination-ordered", "order-stop", "order-restart", "end-leftovers", sealAction, removedAction],
 ];
 
-/** The last line of a run that ended as it should: until the next run nobody writes anything. */
+/** The last line of a run that ended as it should: no line follows before the next run. */
 export const isStoppedSeal = ({ action, reason }: Pick<AuditRecord, "action" | "reason">): boolean =>
   action === sealAction && reason === "stopped";
 
 export const isSigned = ({ action }: Pick<AuditRecord, "action">): boolean => signedActions.includes(action);
 
-/** What is signed: whose trail, which line, and by its hash all that was written up to there. */
+/** The signed text: which trail, which line, and by its hash everything up to there. */
 export const sealedText = (store: string, { number, hash }: AuditPlace): string =>
   `rouse audit ${store} ${number} ${hash}`;
 
@@ -102,7 +102,7 @@ export function keepAuditTrail({ last, store, isSealed, sign }: TrailParts): Aud
   };
 }
 
-/** SHA-256 of the canonical JSON of all that the line says, whatever it has besides. */
+/** SHA-256 of the canonical JSON of a line without its hash and signature. */
 export function hashOfLine(line: object): string {
   const { hash: _hash, signature: _signature, ...said } = line as Partial<AuditRecord>;
   return createHash("sha256").update(canonicalJson(said)).digest("hex");
@@ -110,7 +110,7 @@ export function hashOfLine(line: object): string {
 
 export { auditHeadMark };
 
-/** What that mark says after a line. */
+/** The value of `auditHeadMark` after a line. */
 export const auditHead = ({ number, hash }: AuditPlace): string => JSON.stringify({ number, hash });
 
 export function readPlace(mark: string | null | undefined): AuditPlace | null {
@@ -123,8 +123,8 @@ export function readPlace(mark: string | null | undefined): AuditPlace | null {
 }
 
 /**
- * Where a monitor that starts goes on. When lines were cut off behind our back, the mark still tells where the trail ended: going on from there
- * leaves the hole for everyone to see, where going on from the last line that is left would hide it.
+ * Where a starting monitor continues the trail. When lines were cut off, the mark still says where the trail ended:
+ * continuing there leaves the hole visible, and continuing after the last line left would hide it.
  */
 export function whereTrailEnds({ lastAudit, marks }: Pick<Resumption, "lastAudit" | "marks">): AuditPlace | null {
   const marked = readPlace(marks[auditHeadMark]);
@@ -133,7 +133,7 @@ export function whereTrailEnds({ lastAudit, marks }: Pick<Resumption, "lastAudit
 
 const longestText = 500;
 
-/** As it will come back from any store: half of a character, as a cut may leave, has no UTF-8 and would come back as another. */
+/** A text as any store gives it back: half of a surrogate pair, as a cut may leave it, is not valid UTF-8. */
 const cleanText = (text: string): string => Buffer.from(printable(text, longestText)).toString();
 
 const longestList = 50;
@@ -143,4 +143,24 @@ function cleanEvidence(evidence: NewAuditLine["evidence"]): AuditRecord["evidenc
     if (typeof value === "string") return cleanText(value);
     return Array.isArray(value) ? value.slice(0, longestList) : value;
   }) as AuditRecord["evidence"];
+}
+
+/** The signed text when the trail is given out: how far it went at that time. */
+export const headText = (store: string, { number, hash }: AuditPlace, time: string): string =>
+  `rouse audit head ${store} ${number} ${hash} ${time}`;
+
+/** `null` when it is no Ed25519 key. */
+export function readPublicKey(pem: string): KeyObject | null {
+  try {
+    const key = createPublicKey(pem);
+    return key.asymmetricKeyType === "ed25519" ? key : null;
+  } catch {
+    return null;
+  }
+}
+
+export function isSignedBy(key: KeyObject, text: string, signature: string): boolean {
+  const bytes = Buffer.from(signature, "base64");
+  // The same bytes have more than one base64 text; only the one we write counts.
+  return bytes.toString("base64") === signature && verify(null, Buffer.from(text), key, bytes);
 }

@@ -3,19 +3,19 @@ import type { NewAuditLine } from "./audit-trail.ts";
 
 type Payload<T extends EventType> = Extract<RouseEvent, { type: T }>["payload"];
 
-/** `action` is the event's name in small letters, and `actor` is rouse, where nothing else is said. */
-type Entry = Pick<NewAuditLine, "subject" | "reason" | "evidence"> & Partial<Pick<NewAuditLine, "action" | "actor">>;
+/** `action` is the event's name in small letters unless it is given. */
+type Entry = Pick<NewAuditLine, "subject" | "reason" | "evidence" | "actor"> & Partial<Pick<NewAuditLine, "action">>;
 
-/** `null`: it is neither an intervention nor a refusal nor something a person did. */
+/** `null` for an event that is no intervention, no refusal and nothing a person did. */
 type Rules = { readonly [T in EventType]: ((payload: Payload<T>) => Entry | null) | null };
 
-/** What goes into the audit trail. A new event does not compile until somebody decides here. */
+/** Which events go into the audit trail. A new event does not compile until it is decided here. */
 const rules: Rules = {
   AGENT_HEARTBEAT: null,
   AGENT_ACTIVITY_CHANGED: null,
   AGENT_REGISTERED: null,
   AGENT_INCARNATION_STARTED: null,
-  AGENT_REMOVED: (p) => ({ ...about(p.agentId, p.reason, pick(p, "incarnation")), actor: p.actor }),
+  AGENT_REMOVED: (p) => about(p.agentId, p.reason, pick(p, "incarnation"), p.actor),
   AGENT_FINISHED: null,
   AGENT_RECOVERED: null,
   HEALTH_STATE_CHANGED: null,
@@ -25,18 +25,15 @@ const rules: Rules = {
   AGENT_SPEECH_REFUSED: (p) => about(p.agentId, p.because, pick(p, "claimed")),
   AGENT_HELD: null,
   HOLDER_LOST: null,
-  AGENT_ATTACHED: (p) => ({ ...about(p.agentId, "attached", pick(p, "incarnation", "attached")), actor: "owner" }),
-  AGENT_DETACHED: (p) => ({ ...about(p.agentId, "detached", pick(p, "incarnation", "attached")), actor: "owner" }),
+  AGENT_ATTACHED: (p) => about(p.agentId, "attached", pick(p, "incarnation", "attached"), "owner"),
+  AGENT_DETACHED: (p) => about(p.agentId, "detached", pick(p, "incarnation", "attached"), "owner"),
   PROCESS_EXITED: null,
   AGENT_LEFT_PROCESSES: null,
   AGENT_NEEDS_YOU: null,
   AGENT_NEEDS_YOU_NO_MORE: null,
   LIMIT_REACHED: null,
   LIMIT_RESUMED: null,
-  TERMINATION_ORDERED: (p) => ({
-    ...about(p.agentId, p.because, pick(p, "incarnation", "key", "evidence")),
-    actor: p.actor,
-  }),
+  TERMINATION_ORDERED: (p) => about(p.agentId, p.because, pick(p, "incarnation", "key", "evidence"), p.actor),
   TERMINATION_REFUSED: (p) => about(p.agentId, p.because, pick(p, "cause")),
   TERMINATION_INCOMPLETE: (p) =>
     about(p.agentId, "survivors", {
@@ -58,7 +55,7 @@ const rules: Rules = {
   RESTART_ORDERED: (p) => about(p.agentId, p.because, pick(p, "incarnation", "key", "attempt")),
   RESTART_FAILED: (p) => about(p.agentId, p.problem, pick(p, "incarnation")),
   RESTART_PUT_OFF: (p) => about(p.agentId, "limit-stands", pick(p, "incarnation", "key", "resetsInSeconds")),
-  RESTART_CANCELLED: (p) => ({ ...about(p.agentId, "cancelled", pick(p, "incarnation")), actor: p.actor }),
+  RESTART_CANCELLED: (p) => about(p.agentId, "cancelled", pick(p, "incarnation"), p.actor),
   RESTARTS_EXHAUSTED: (p) => about(p.agentId, "restarts-exhausted", pick(p, "attempts", "windowSeconds")),
   AGENT_RESTARTED: (p) => about(p.agentId, p.because, pick(p, "from", "to", "cause", "chain")),
   INCIDENT_OPENED: (p) => about(p.agentId, p.cause, pick(p, "incident", "illness", "severity")),
@@ -66,10 +63,7 @@ const rules: Rules = {
   AGENT_CONTAINED: (p) => about(p.agentId, p.how, pick(p, "incident", "calls")),
   AGENT_NOT_CONTAINED: (p) => about(p.agentId, p.because, pick(p, "incident", "how")),
   AGENT_LET_GO: (p) => about(p.agentId, p.because, pick(p, "incident")),
-  NUDGE_QUEUED: (p) => ({
-    ...about(p.agentId, p.template, pick(p, "nudge", "attempt", "channel")),
-    actor: p.actor,
-  }),
+  NUDGE_QUEUED: (p) => about(p.agentId, p.template, pick(p, "nudge", "attempt", "channel"), p.actor),
   NUDGE_SENT: (p) => about(p.agentId, "sent", pick(p, "nudge", "attempt", "channel")),
   NUDGE_NOT_SENT: (p) => about(p.agentId, p.because, pick(p, "nudge", "channel")),
   NUDGE_SEEN: null,
@@ -80,14 +74,8 @@ const rules: Rules = {
     about(p.agentId, p.reason, pick(p, "escalation", "incident", "severity", "answerWithinSeconds")),
   ESCALATION_RAISED: (p) =>
     about(p.agentId, "critical-tasks-blocked", pick(p, "escalation", "severity", "criticalBlocked")),
-  ESCALATION_DECIDED: (p) => ({
-    ...about(p.agentId, p.reason, pick(p, "escalation", "decision")),
-    actor: p.actor,
-  }),
-  ESCALATION_ACKNOWLEDGED: (p) => ({
-    ...about(p.agentId, "acknowledged", pick(p, "escalation")),
-    actor: p.actor,
-  }),
+  ESCALATION_DECIDED: (p) => about(p.agentId, p.reason, pick(p, "escalation", "decision"), p.actor),
+  ESCALATION_ACKNOWLEDGED: (p) => about(p.agentId, "acknowledged", pick(p, "escalation"), p.actor),
   ESCALATION_UNACKNOWLEDGED: (p) => about(p.agentId, "nobody-answered", pick(p, "escalation", "waitedSeconds")),
   ESCALATION_UNANSWERED: (p) => about(p.agentId, "nobody-answered", pick(p, "escalation", "waitedSeconds")),
   ESCALATION_ANSWER_REFUSED: (p) => about(p.agentId, p.because, pick(p, "escalation")),
@@ -104,9 +92,7 @@ const rules: Rules = {
   CHECKPOINT_REFUSED: null,
   TASK_CREATED: null,
   TASK_CHANGED: (p) =>
-    isPersonsDoing[p.because]
-      ? { ...about(p.taskId, p.because, pick(p, "agentId", "from", "to")), actor: p.actor }
-      : null,
+    isPersonsDoing[p.because] ? about(p.taskId, p.because, pick(p, "agentId", "from", "to"), p.actor) : null,
   TASK_CLAIMED: null,
   TASK_RELEASED: null,
   TASK_STALLED: null,
@@ -116,7 +102,7 @@ const rules: Rules = {
   TASK_BLOCKED: (p) => about(p.taskId, p.because, pick(p, "agentId")),
   ASSIGNMENTS_REDUCED: (p) => about(p.agentId, "high-error-rate", pick(p, "failed", "of")),
   ASSIGNMENTS_STOPPED: (p) => about(p.agentId, "high-error-rate", pick(p, "failed", "of")),
-  ASSIGNMENTS_RESTORED: (p) => ({ ...about(p.agentId, "restored", {}), actor: p.actor }),
+  ASSIGNMENTS_RESTORED: (p) => about(p.agentId, "restored", {}, p.actor),
   BRAKE_STARTED: (p) => about(null, "fleet-budget", pick(p, "kills", "windowSeconds")),
   BRAKE_ENDED: (p) => about(null, "fleet-budget", pick(p, "lastedSeconds")),
   ALERT_RAISED: null,
@@ -133,8 +119,8 @@ const rules: Rules = {
   AUDIT_ANCHOR_RESTORED: (p) => about(null, "reached", pick(p, "anchor", "number")),
   CONFIG_RELOADED: (p) => about(null, "reloaded", pick(p, "policy")),
   CONFIG_REFUSED: (p) => about(null, "refused", { problems: p.problems.length }),
-  MONITOR_FROZEN: (p) => ({ ...about(null, p.reason, said(p)), action: "freeze", actor: p.actor }),
-  MONITOR_THAWED: (p) => ({ ...about(null, p.reason, said(p)), action: "thaw", actor: p.actor }),
+  MONITOR_FROZEN: (p) => ({ ...about(null, p.reason, said(p), p.actor), action: "freeze" }),
+  MONITOR_THAWED: (p) => ({ ...about(null, p.reason, said(p), p.actor), action: "thaw" }),
 };
 
 const isPersonsDoing: Readonly<Record<TaskReason, boolean>> = {
@@ -162,21 +148,22 @@ const isPersonsDoing: Readonly<Record<TaskReason, boolean>> = {
   "unblocked-by-person": true,
 };
 
-/** The line an event leaves in the audit trail, or `null` when it leaves none. `policy`: the id of the one that was in force. */
+/** The line of an event in the audit trail; `null` when it has none. `policy`: the id of the policy in force. */
 export function auditLineOf(event: RouseEvent, time: EpochMs, policy: string | null): NewAuditLine | null {
   const rule = rules[event.type] as ((payload: RouseEvent["payload"]) => Entry | null) | null;
   const entry = rule === null ? null : rule(event.payload);
   if (entry === null) return null;
-  return { time, actor: "rouse", action: event.type.toLowerCase().replaceAll("_", "-"), policy, ...entry };
+  return { time, action: event.type.toLowerCase().replaceAll("_", "-"), policy, ...entry };
 }
 
-const about = (subject: string | null, reason: string, evidence: Entry["evidence"]): Entry => ({
+const about = (subject: string | null, reason: string, evidence: Entry["evidence"], actor = "rouse"): Entry => ({
   subject,
   reason,
   evidence,
+  actor,
 });
 
-/** Whom a caller says it is. */
+/** The name that the caller gives itself. */
 const said = ({ as }: { as?: string | undefined }): Entry["evidence"] => (as === undefined ? {} : { as });
 
 /** Numbers, ids and words of closed sets; never what an agent wrote. */

@@ -1,18 +1,25 @@
 import type { KeyObject } from "node:crypto";
 import type { AuditRecord, AuditVerdict } from "@rouse/contract";
 import type { AuditPlace } from "../ports/store.ts";
-import { isSigned, isStoppedSeal, removedAction, sealAction, sealEvery, sealedText } from "./audit-trail.ts";
-import { isSignedBy } from "./sign-head.ts";
+import {
+  isSigned,
+  isSignedBy,
+  isStoppedSeal,
+  removedAction,
+  sealAction,
+  sealEvery,
+  sealedText,
+} from "./audit-trail.ts";
 
-/** What is known of a trail beside its lines. */
+/** What is known of a trail besides its lines. */
 export interface AuditEnds {
-  /** Its last line; there may be newer ones by now. */
+  /** The last line; there may be newer ones by now. */
   readonly head: AuditPlace | null;
-  /** The id it is sealed under; `null` for one from before there were seals. */
+  /** The id that the trail is sealed under; `null` from before there were seals. */
   readonly store: string | null;
-  /** For such a one: the last line that was removed because it was too old. Otherwise the trail itself says it, signed. */
+  /** The last line that retention removed, for a trail without seals. A sealed trail says it itself, signed. */
   readonly removed: AuditPlace | null;
-  /** That the Rouse that wrote it gave this head itself, and when; `null` when the head was only found in the database. */
+  /** When the Rouse that wrote the trail gave out this head; `null` when the head was read from the database. */
   readonly told: { readonly time: string; readonly signature: string } | null;
 }
 
@@ -20,41 +27,18 @@ export type AuditProblem = AuditVerdict["problems"][number];
 
 type Stretch = NonNullable<AuditVerdict["unsealed"]>;
 
-export interface CheckedSeals {
-  readonly key: KeyObject | null;
-  /** The id that the trail is sealed under. */
-  readonly store: string | null;
-  /** Whether it is from a Rouse that seals. */
-  readonly isSealed: boolean;
-  /** What is wrong with the signature of a line, or with its having none. */
-  problemWith(line: AuditRecord): string | null;
-  readonly signatures: number;
-  /** The newest line with a good signature. */
-  readonly newest: AuditRecord | null;
-  readonly takenOver: Stretch | null;
-  readonly unsealed: Stretch | null;
-  /** What runs that died had left open. */
-  readonly foundOpen: readonly Stretch[];
-  /** The last line that retention removed, as the trail says under our signature. */
-  readonly removed: AuditPlace | null;
-  readonly problems: readonly AuditProblem[];
-}
-
-/** Which lines are signed, which have to be, and what the signed ones say of the trail itself. */
-export function checkSeals(
-  lines: readonly AuditRecord[],
-  key: KeyObject | null,
-  ends: AuditEnds | undefined,
-): CheckedSeals {
+/** Which lines are signed, which must be, and what the signed ones say about the trail itself. */
+export function checkSeals(lines: readonly AuditRecord[], key: KeyObject | null, ends: AuditEnds | undefined) {
   const store = ends?.store ?? storeIn(lines);
   const isSealed = store !== null;
   const beginnings = lines.filter(isBeginning);
   const beginsAt = beginnings[0]?.number ?? 0;
-  /** Before the first seal only terminations were signed, over the hash alone. */
+  /** Before the first seal only terminations were signed, and only their hash. */
   const isOld = ({ number }: AuditRecord): boolean => !isSealed || number < beginsAt;
   const hasToBeSigned = (line: AuditRecord): boolean => (isOld(line) ? line.action === "terminate" : isSigned(line));
   const textOf = (line: AuditRecord): string => (isOld(line) ? line.hash : sealedText(store ?? "", line));
 
+  /** What is wrong with the signature of a line, or with its absence. */
   function problemWith(line: AuditRecord): string | null {
     if (line.signature === null) return hasToBeSigned(line) ? `it is about ${nameKind(line)} and is not signed` : null;
     if (key === null) return "its signature cannot be checked";
@@ -67,19 +51,25 @@ export function checkSeals(
   const last = lines.at(-1)?.number ?? 0;
   const gaps = checkGaps(lines, seals, isOld);
   return {
-    key,
+    /** The id that the trail is sealed under; `null` from before there were seals. */
     store,
-    isSealed,
     problemWith,
     signatures: signed.length,
+    /** The newest line with a good signature. */
     newest,
+    /** Lines from before the first seal. */
     takenOver: beginsAt > 1 && isSealed ? { from: lines[0]?.number ?? 1, to: beginsAt - 1 } : null,
+    /** Lines after the newest seal. */
     unsealed: isSealed && last > (newest?.number ?? 0) ? { from: (newest?.number ?? 0) + 1, to: last } : null,
+    /** Stretches that runs left unsealed when they died. */
     foundOpen: isSealed ? gaps.foundOpen : [],
+    /** The last line that retention removed. */
     removed: isSealed ? removedIn(seals) : (ends?.removed ?? null),
     problems: isSealed ? [...gaps.problems, ...beginnings.slice(1).map(secondBeginning)] : [],
   };
 }
+
+export type CheckedSeals = ReturnType<typeof checkSeals>;
 
 const isBeginning = ({ action, reason }: AuditRecord): boolean => action === sealAction && reason === "beginning";
 
@@ -94,14 +84,14 @@ const nameKind = ({ action }: AuditRecord): string => {
   return action === removedAction ? "what retention removed" : "a termination";
 };
 
-/** The newest word counts: each names the last line that was removed so far. */
+/** The newest such line counts: each names the last line removed so far. */
 function removedIn(seals: readonly AuditRecord[]): AuditPlace | null {
   const said = seals.findLast((line) => line.action === removedAction || isBeginning(line));
   const { number, hash } = (said?.evidence["removed"] ?? {}) as Partial<AuditPlace>;
   return typeof number === "number" && typeof hash === "string" ? { number, hash } : null;
 }
 
-/** A stretch without a signature that is longer than we ever leave, or that follows the end of a run, was written by somebody else. */
+/** An unsigned stretch that is longer than we leave one, or follows the end of a run, was written by somebody else. */
 function checkGaps(
   lines: readonly AuditRecord[],
   seals: readonly AuditRecord[],

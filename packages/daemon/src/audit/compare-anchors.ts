@@ -1,18 +1,17 @@
 import type { KeyObject } from "node:crypto";
 import { type AnchorVerdict, type AuditRecord, AuditSeal } from "@rouse/contract";
-import { sealedText } from "./audit-trail.ts";
+import { isSignedBy, sealedText } from "./audit-trail.ts";
 import type { AuditProblem } from "./check-seals.ts";
-import { isSignedBy } from "./sign-head.ts";
 
 /** What was found at an anchor. */
 export interface AnchorReading {
   /** Its name, for people. */
   readonly anchor: string;
-  /** Oldest first, from anywhere; `null` when it could not be asked. */
+  /** Oldest first, untrusted; `null` when the anchor could not be read. */
   readonly seals: readonly unknown[] | null;
-  /** Why not. */
+  /** Why it could not be read. */
   readonly problem: string | null;
-  /** It lies in the folder of the database: whoever can write to one can write to the other. */
+  /** Whether it lies in the database's folder: then who can write to one can write to the other. */
   readonly isBeside: boolean;
 }
 
@@ -24,8 +23,8 @@ interface Compared {
 const mostTold = 3;
 
 /**
- * Whether a trail is the one that was sealed at an anchor. Several trails may be sealed at one place: those of others, with keys of their own, say
- * nothing here; one of the same key that is not this one says that the database was replaced.
+ * Whether a trail is the one that was sealed at an anchor. Several trails may be sealed at one place. Those with other
+ * keys say nothing about this one; another trail with the same key says that the database was replaced.
  */
 export function compareAnchor(
   { anchor, seals, problem }: AnchorReading,
@@ -43,7 +42,7 @@ export function compareAnchor(
     ...own
       .filter((seal) => !isOurs(seal))
       .slice(0, mostTold)
-      .map(forged(anchor)),
+      .map(({ number }) => ({ number, problem: `${anchor} holds a seal of it that is not ours` })),
     ...findCut(anchor, newest, lines),
     ...findRewritten(anchor, good, lines),
     ...findReplaced(anchor, found.filter((seal) => seal.store !== store && isOurs(seal)).at(-1)),
@@ -60,13 +59,6 @@ export function compareAnchor(
   };
 }
 
-const forged =
-  (anchor: string) =>
-  (seal: AuditSeal): AuditProblem => ({
-    number: seal.number,
-    problem: `${anchor} holds a seal of it that is not ours`,
-  });
-
 function findCut(anchor: string, newest: AuditSeal | null, lines: readonly AuditRecord[]): AuditProblem[] {
   const end = lines.at(-1)?.number ?? 0;
   if (newest === null || newest.number <= end) return [];
@@ -74,7 +66,7 @@ function findCut(anchor: string, newest: AuditSeal | null, lines: readonly Audit
   return [{ number: newest.number, problem }];
 }
 
-/** What retention removed is no longer there to be compared; that it was removed is for the trail itself to say. */
+/** Lines that retention removed cannot be compared; the trail itself says that they were removed. */
 function findRewritten(anchor: string, good: readonly AuditSeal[], lines: readonly AuditRecord[]): AuditProblem[] {
   const hashes = new Map(lines.map(({ number, hash }) => [number, hash]));
   return good

@@ -2,18 +2,18 @@ import { type AuditRecord, toIso } from "@rouse/contract";
 import type { Moment } from "../engine/steady-clock.ts";
 import type { SigningKey } from "../home/signing-key.ts";
 import type { AuditPlace, AuditQuery, Store } from "../ports/store.ts";
+import { headText } from "./audit-trail.ts";
 import type { AuditEnds } from "./check-seals.ts";
-import { headText } from "./sign-head.ts";
 
-/** Where the trail ends, signed, and where else that is kept. */
-export interface AuditHead extends AuditEnds {
+/** Where the trail ends, signed, and which anchors hold it. */
+interface AuditHead extends AuditEnds {
   /** PEM. */
   readonly publicKey: string;
-  /** As configured; addresses without their paths. */
+  /** The configured anchors; webhooks without their paths. */
   readonly anchors: readonly string[];
 }
 
-/** What others may see of the audit trail. */
+/** What clients may see of the audit trail. */
 export interface AuditReader {
   read(query: AuditQuery): Promise<AuditRecord[]>;
   head(): AuditHead;
@@ -24,7 +24,7 @@ interface ReadingParts {
   readonly signing: SigningKey;
   /** The id the trail is sealed under. */
   readonly storeId: string;
-  /** The last line that was saved. From memory: what the database says of it now, anybody may have written. */
+  /** The last line that was saved. From memory, because the database may have been tampered with. */
   readonly end: () => AuditPlace | null;
   readonly anchors: () => readonly string[];
   readonly readClock: () => Pick<Moment, "time">;

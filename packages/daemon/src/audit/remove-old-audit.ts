@@ -12,12 +12,12 @@ interface RemovingParts {
 }
 
 const linesPerStep = 500;
-/** Each removal leaves a line of its own, so old lines go a day's worth at a time: one by one, each would leave one in its place. */
+/** Old lines are removed a day's worth at a time, because each removal writes a line itself. */
 const patience: DurationMs = days(1);
 
 /**
- * Says in the trail, signed and saved, which lines will be gone, before they are: whoever removes others cannot say so. Resolves to the number of
- * the last that may go.
+ * Writes into the trail, signed and saved, which lines will be removed, before they are: nobody else can write such a
+ * line. Resolves to the number of the last line that may go.
  */
 export function removeOldAudit({ store, audit, engine, commits }: RemovingParts) {
   let said = 0;
@@ -44,8 +44,9 @@ export function removeOldAudit({ store, audit, engine, commits }: RemovingParts)
 }
 
 /**
- * The last line that is old, or `null`. Only what lies before the first line of the kept time goes, so that no clock that jumped can make a hole: a
- * line that a wrong clock dated long ago stays with its neighbours, and one dated into the future goes with them.
+ * The last old line, or `null`. Only lines before the first one within the history go, so that a clock that jumped
+ * makes no hole: a line that a wrong clock dated long ago stays with its neighbours, and one dated into the future goes
+ * with them.
  */
 function endOfOld(lines: readonly AuditRecord[], now: EpochMs, history: DurationMs): AuditRecord | null {
   let end: AuditRecord | null = null;

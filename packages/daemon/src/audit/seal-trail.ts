@@ -6,16 +6,16 @@ import type { Moment } from "../engine/steady-clock.ts";
 import { auditRemovedMark, auditStoreMark, type Resumption, type Store, storeMark } from "../ports/store.ts";
 import { type AuditTrail, isStoppedSeal, readPlace, sealEvery, whereTrailEnds } from "./audit-trail.ts";
 
-/** How far a trail was sealed when a monitor starts. */
+/** How far the trail is sealed when a monitor starts. */
 export interface SealedSoFar {
   readonly store: string;
-  /** Whether there was a first seal: not in a new store, nor in one from before there were seals. */
+  /** Whether there is a first seal: not in a new store, nor in one from before there were seals. */
   readonly hasBegun: boolean;
   /** Whether the last line is signed. */
   readonly isSealed: boolean;
   /** How many lines were found after the newest signature. */
   readonly unsealed: number;
-  /** How the run before ended: by the seal it left, or without one. */
+  /** How the last run ended: `stopped` when it left its last seal. */
   readonly runBefore: "stopped" | "died";
   readonly newest: AuditSeal | null;
 }
@@ -36,7 +36,7 @@ export async function recallSeals(store: Store, resumption: Resumption): Promise
 
 const nothingSealed = { isSealed: false, unsealed: 0, runBefore: "died", newest: null } as const;
 
-/** A signed line, as it is kept elsewhere. */
+/** A signed line as anchors keep it. */
 export function sealOf(store: string, { time, number, hash, signature }: AuditRecord): AuditSeal | null {
   return signature === null ? null : { time, store, number, hash, signature };
 }
@@ -51,15 +51,15 @@ interface SealingParts {
 }
 
 /**
- * The first and the last word of each run. Our signature over lines that were found without one must not say that we wrote them: the first word says
- * how many there were, and whether the run before could have left any.
+ * Writes the first and the last seal of each run. Our signature over lines that were found unsigned must not say that
+ * we wrote them: the first seal says how many there were, and how the last run ended.
  */
 export function sealRuns({ audit, seals, resumption, engine, commits, readClock }: SealingParts) {
   return {
     start(): void {
       const { time } = readClock();
       const { hasBegun, isSealed, unsealed, runBefore } = seals;
-      // A run that died right after a seal has left nothing open: this one goes on there.
+      // A run that died right after a seal has left nothing unsealed.
       if (hasBegun && isSealed && runBefore === "died") return;
       if (hasBegun) return engine.addLines(audit.seal(time, "started", { unsealed, runBefore }));
       commits.draft().marks[auditStoreMark] = audit.store;

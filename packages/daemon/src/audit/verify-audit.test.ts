@@ -2,9 +2,8 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import type { AuditRecord } from "@rouse/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { hashOfLine, keepAuditTrail, type NewAuditLine } from "./audit-trail.ts";
+import { hashOfLine, headText, keepAuditTrail, type NewAuditLine } from "./audit-trail.ts";
 import type { AuditEnds } from "./check-seals.ts";
-import { headText } from "./sign-head.ts";
 import { verifyAudit } from "./verify-audit.ts";
 
 const keys = generateKeyPairSync("ed25519");

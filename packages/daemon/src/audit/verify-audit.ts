@@ -1,14 +1,13 @@
+import type { KeyObject } from "node:crypto";
 import { AuditRecord, type AuditVerdict } from "@rouse/contract";
 import type { AuditPlace } from "../ports/store.ts";
-import { hashOfLine, noHash } from "./audit-trail.ts";
+import { hashOfLine, headText, isSignedBy, noHash, readPublicKey } from "./audit-trail.ts";
 import { type AuditEnds, type AuditProblem, type CheckedSeals, checkSeals, nameLines } from "./check-seals.ts";
 import { type AnchorReading, compareAnchor } from "./compare-anchors.ts";
-import { sayWhatCannotBeShown } from "./say-limits.ts";
-import { headText, isSignedBy, readPublicKey } from "./sign-head.ts";
 
 /**
- * Whether lines, oldest first, are a trail as it was written: nothing changed, left out, moved or put in, and signed where it has to be. Without
- * `ends` nobody can tell whether lines are missing after the last one. The lines may come from anywhere.
+ * Whether lines, oldest first, are a trail as it was written: nothing changed, left out, moved or added, and signed
+ * where it must be. Without `ends`, lines missing after the last one cannot be noticed. The lines are untrusted.
  */
 export function verifyAudit(
   given: readonly unknown[],
@@ -26,7 +25,7 @@ export function verifyAudit(
     ...(lines.length < given.length ? [nameForeign(given)] : []),
     ...lines.flatMap((line, i) => checkLine(line, lines[i - 1], seals)),
     ...seals.problems,
-    ...(seals.isSealed || ends !== undefined ? checkFront(lines, seals.removed) : []),
+    ...(seals.store !== null || ends !== undefined ? checkFront(lines, seals.removed) : []),
     ...(ends === undefined ? [] : [...checkTail(lines, ends, seals), ...checkTold(ends, seals, key)]),
     ...compared.flatMap((one) => one.problems),
   ];
@@ -38,7 +37,7 @@ export function verifyAudit(
     sealed: seals.newest === null ? null : { number: seals.newest.number, time: seals.newest.time },
     takenOver: seals.takenOver,
     unsealed: seals.unsealed,
-    foundOpen: [...seals.foundOpen],
+    foundOpen: seals.foundOpen,
     anchors: compared.map((one) => one.verdict),
     problems,
   };
@@ -46,7 +45,7 @@ export function verifyAudit(
   return { ...verdict, cannotShow: sayWhatCannotBeShown(verdict, anchors, isTold) };
 }
 
-/** The line itself is looked at further, not what the schema makes of it: what was added to it must be found. */
+/** The line itself is checked further, not the schema's copy of it: fields added to it must be found. */
 const isLine = (given: unknown): given is AuditRecord => AuditRecord.safeParse(given).success;
 
 function nameForeign(given: readonly unknown[]): AuditProblem {
@@ -68,7 +67,7 @@ function checkContent(line: AuditRecord): string | null {
   return hashOrNull(line) === line.hash ? null : "it was changed after it was written";
 }
 
-/** A line from a file may hold what has no canonical form, such as a number too large to be one. */
+/** An untrusted line may hold what has no canonical form, such as a number that is too large. */
 function hashOrNull(line: AuditRecord): string | null {
   try {
     return hashOfLine(line);
@@ -87,7 +86,7 @@ function checkPlace({ number, before }: AuditRecord, previous: AuditRecord | und
   return before === previous.hash ? null : "the line before it is not the one it was written after";
 }
 
-/** Retention removes lines from the front, and says up to which. A trail that begins later than that has lost some otherwise. */
+/** Retention removes lines from the front and says up to which. A trail that begins later has lost lines otherwise. */
 function checkFront([first, ...rest]: readonly AuditRecord[], removed: AuditPlace | null): AuditProblem[] {
   if (first === undefined) return [];
   const expected = removed ?? { number: 0, hash: noHash };
@@ -102,7 +101,7 @@ function checkFront([first, ...rest]: readonly AuditRecord[], removed: AuditPlac
             problem: "the line before it, removed by retention, is not the one it was written after",
           },
         ];
-  // Read before retention removed them.
+  // The lines were read before retention removed them.
   return [first, ...rest].some(isAt(expected)) ? [] : [foreign(expected)];
 }
 
@@ -117,7 +116,7 @@ function checkTail(lines: readonly AuditRecord[], { head }: AuditEnds, { removed
   return lines.some(isAt(head)) ? [] : [foreign(head)];
 }
 
-function checkTold({ head, told }: AuditEnds, { store }: CheckedSeals, key: CheckedSeals["key"]): AuditProblem[] {
+function checkTold({ head, told }: AuditEnds, { store }: CheckedSeals, key: KeyObject | null): AuditProblem[] {
   if (told === null || key === null) return [];
   if (head !== null && store !== null && isSignedBy(key, headText(store, head, told.time), told.signature)) return [];
   return [{ number: null, problem: "what is said of its end was not signed by this key: it may have been cut off" }];
@@ -126,3 +125,64 @@ function checkTold({ head, told }: AuditEnds, { store }: CheckedSeals, key: Chec
 const isAt = (place: AuditPlace) => (line: AuditRecord) => line.number === place.number && line.hash === place.hash;
 
 const foreign = ({ number }: AuditPlace): AuditProblem => ({ number, problem: "it is not the line that was written" });
+
+type Found = Omit<AuditVerdict, "cannotShow">;
+
+const vouched = "the Rouse that gave out the trail vouches for that part, the database alone would not";
+const open = "whoever can write to the database could have changed or removed that part";
+
+/** What this trail cannot show, so that nobody relies on it. */
+function sayWhatCannotBeShown(
+  found: Found,
+  readings: readonly AnchorReading[],
+  isTold: boolean,
+): AuditVerdict["cannotShow"] {
+  return [
+    ...saySeals(found, isTold),
+    ...sayEnd(found, readings, isTold),
+    "Whoever has the signing key can write any trail that looks sound, but cannot change what an anchor already holds.",
+  ];
+}
+
+function saySeals({ sealed, takenOver, unsealed, foundOpen }: Found, isTold: boolean): string[] {
+  if (sealed === null)
+    return [
+      "Nothing of it is sealed. Terminations are signed; whoever can write to it could have removed them and written the rest anew.",
+    ];
+  return [
+    ...(takenOver === null
+      ? []
+      : [
+          `${nameStretch(takenOver)} written before trails were sealed: chained, and sealed only with line ${takenOver.to + 1}. A change made before that would not be seen.`,
+        ]),
+    ...foundOpen.map(
+      ({ from, to }) =>
+        `${from === to ? `Line ${from} was` : `Lines ${from}–${to} were`} not sealed when Rouse died: taken over as found at the next start. A change made before that would not be seen.`,
+    ),
+    ...(unsealed === null ? [] : [`${nameStretch(unsealed)} chained but not sealed yet: ${isTold ? vouched : open}.`]),
+  ];
+}
+
+function sayEnd({ anchors }: Found, readings: readonly AnchorReading[], isTold: boolean): string[] {
+  const agreeing = anchors.filter(({ says }) => says === "agrees");
+  const silent = anchors.flatMap(({ says, anchor, problem }) =>
+    says === "silent" ? [`${anchor} could not be compared: ${problem}.`] : [],
+  );
+  const cut = isTold
+    ? "lines that were cut off at the end before it was given out, while no Rouse was running, would not be missed"
+    : "lines that were cut off at the end would not be missed, back to any earlier one";
+  if (anchors.some(({ says }) => says === "contradicts")) return silent;
+  if (agreeing.length === 0) return [...silent, `No anchor outside the database was compared, so ${cut}.`];
+  const newest = Math.max(...agreeing.map((one) => one.newest?.number ?? 0));
+  const isBeside = (name: string): boolean => readings.some(({ anchor, isBeside }) => anchor === name && isBeside);
+  return [
+    ...silent,
+    ...(isTold ? [] : [`Lines after ${newest}, the newest that an anchor holds, could have been cut off.`]),
+    ...(agreeing.every(({ anchor }) => isBeside(anchor))
+      ? ["The anchor lies beside the database: whoever can write to that folder could have cut both."]
+      : []),
+  ];
+}
+
+const nameStretch = ({ from, to }: { from: number; to: number }): string =>
+  from === to ? `Line ${from} is` : `Lines ${from} to ${to} are`;

@@ -3,16 +3,16 @@ import type { z } from "zod";
 import type { CheckedSchema } from "./config-document.ts";
 import { type ConfigProblem, cut, describeFound, type Locate, type PathPart } from "./config-problem.ts";
 import { nearestName } from "./nearest-name.ts";
-import { describeExpected, isGroup, nodeAt, type SchemaNode } from "./schema-node.ts";
+import { describeExpected, nodeAt, type SchemaNode, valueAt } from "./schema-node.ts";
 
-/** Every unknown key, wrong type and value out of range in what a person wrote. */
+/** Finds every unknown key, wrong type and value out of range. */
 export function checkShape(schema: CheckedSchema, value: unknown, locate: Locate): ConfigProblem[] {
   const checked = schema.zod.safeParse(value);
   if (checked.success) return [];
   const { issues } = checked.error;
   const misspelt = new Set(issues.flatMap((issue) => meantKeys(schema.node, issue)));
   return issues
-    .filter((issue) => !misspelt.has(JSON.stringify(issue.path)) || foundAt(value, partsOf(issue)) !== undefined)
+    .filter((issue) => !misspelt.has(JSON.stringify(issue.path)) || valueAt(value, partsOf(issue)) !== undefined)
     .flatMap((issue) => describeIssue(schema.node, value, issue, locate));
 }
 
@@ -20,7 +20,7 @@ type Issue = z.core.$ZodIssue;
 
 const partsOf = (issue: Issue): PathPart[] => issue.path.filter((part) => typeof part !== "symbol");
 
-/** Where the misspelt keys should have stood: that something is missing there need not be told as well. */
+/** The paths that misspelt keys were meant for: a value missing there is not told as well. */
 function meantKeys(root: SchemaNode, issue: Issue): string[] {
   if (issue.code !== "unrecognized_keys") return [];
   const names = Object.keys(nodeAt(root, partsOf(issue))?.properties ?? {});
@@ -32,13 +32,13 @@ function describeIssue(root: SchemaNode, value: unknown, issue: Issue, locate: L
   if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey(root, path, key, locate));
   if (issue.code === "invalid_key") return [{ ...locate(path, "key"), message: describeBadName(root, path, issue) }];
   const node = nodeAt(root, path) ?? {};
-  const found = foundAt(value, path);
+  const found = valueAt(value, path);
   const suggestion = suggestValue(found, node, String(path.at(-1)));
   const message = `found ${describeFound(found)}, expected ${expectedAt(node)}`;
   return [{ ...locate(path), message, ...(suggestion === undefined ? {} : { suggestion }) }];
 }
 
-/** Of an address its length is hardly ever what is wrong. */
+/** An address is described as such, because its length is hardly ever what is wrong. */
 const expectedAt = (node: SchemaNode): string =>
   node.format === "uri" ? `an http or https address, ${describeExpected(node)}` : describeExpected(node);
 
@@ -65,23 +65,14 @@ function elsewhere(node: SchemaNode, key: string): string | undefined {
 
 function describeBadName(root: SchemaNode, path: readonly PathPart[], issue: Issue & { code: "invalid_key" }): string {
   const names = nodeAt(root, path.slice(0, -1))?.propertyNames;
-  // Ids explain themselves in their schema; other names are limited only in length.
+  // The schema of an id has a message of its own; other names are limited only in length.
   const rule = names?.pattern === undefined ? `must be ${describeExpected(names ?? {})}` : issue.issues[0]?.message;
   return `not a name that can be used: ${rule}`;
 }
 
-function foundAt(value: unknown, path: readonly PathPart[]): unknown {
-  let current = value;
-  for (const part of path) {
-    if (Array.isArray(current)) current = current[Number(part)];
-    else current = isGroup(current) ? current[String(part)] : undefined;
-  }
-  return current;
-}
-
 const unitMs = { seconds: 1000, minutes: 60_000, hours: 3_600_000, days: 86_400_000 } as const;
 
-/** People write `5m` for 300 and `yes` for true; we take neither silently, but know what was meant. */
+/** People write `5m` for 300 and `yes` for true; neither is taken silently, but the right value is suggested. */
 function suggestValue(found: unknown, node: SchemaNode, key: string): string | undefined {
   if (typeof found !== "string") return undefined;
   if (node.enum) return nearestName(found, node.enum);

@@ -13,7 +13,7 @@ import {
   settingsOf,
 } from "@rouse/contract";
 import type { AgentRecord, Signal } from "@rouse/core";
-import { settleRelations } from "./check-relations.ts";
+import { settleRelations } from "./check-settings.ts";
 
 export interface PolicySubject {
   readonly agentId: string;

@@ -1,9 +1,8 @@
 import { AgentId, agentFamilies, Id, type PartialSettings, presetNames, Settings } from "@rouse/contract";
 import { z } from "zod";
-import { inlineDefinitions } from "./inline-definitions.ts";
-import type { SchemaNode } from "./schema-node.ts";
+import { isGroup, type SchemaNode } from "./schema-node.ts";
 
-/** The same schema with every setting optional at every depth: what a person may write of it. */
+/** The same schema with every setting optional at every depth: what a person may write. */
 function partialOf(schema: z.ZodObject): z.ZodObject {
   const shape: Record<string, z.ZodType> = {};
   for (const [key, value] of Object.entries(schema.shape)) {
@@ -13,13 +12,13 @@ function partialOf(schema: z.ZodObject): z.ZodObject {
   return z.strictObject(shape);
 }
 
-/** A schema to check with, and the same as plain data to take wording, key names and tables from. */
+/** A schema to check with, and the same as plain data for wording, key names and tables. */
 export interface CheckedSchema {
   readonly zod: z.ZodType;
   readonly node: SchemaNode;
 }
 
-/** Most who read a configuration find nothing to complain about, and need no words for it. */
+/** `node` is made on first use: a configuration without problems needs no wording. */
 function withNode(zod: z.ZodType): CheckedSchema {
   let node: SchemaNode | undefined;
   return {
@@ -61,18 +60,55 @@ export const documentSchema = withNode(
   }),
 );
 
-export interface ConfigDocument {
+export const overrideGroups = ["policies", "families", "models", "agent_types", "tasks", "agents"] as const;
+
+export interface ConfigDocument
+  extends Readonly<Partial<Record<(typeof overrideGroups)[number], Readonly<Record<string, PartialSettings>>>>> {
   readonly preset?: string;
   readonly health_monitoring?: PartialSettings;
-  readonly policies?: Readonly<Record<string, PartialSettings>>;
-  readonly families?: Readonly<Record<string, PartialSettings>>;
-  readonly models?: Readonly<Record<string, PartialSettings>>;
-  readonly agent_types?: Readonly<Record<string, PartialSettings>>;
-  readonly tasks?: Readonly<Record<string, PartialSettings>>;
-  readonly agents?: Readonly<Record<string, PartialSettings>>;
 }
 
 /** What `.botbox.json` may say under `agents.health`. */
 export const botboxSchema = withNode(
   partialOf(z.strictObject({ enabled: Settings.shape.enabled, ...Settings.shape.terminal.shape })),
 );
+
+/**
+ * Replaces each reference by what it stands for: zod writes schemas that have a name as references, and wording,
+ * suggestions and tables look inside. What stands beside a reference, such as its description there, wins. No schema of
+ * ours refers to itself.
+ */
+export function inlineDefinitions(schema: object): SchemaNode {
+  const { $defs, ...root } = schema as Readonly<Record<string, unknown>>;
+  const definitions = isGroup($defs) ? $defs : {};
+  return inline(root, definitions) as SchemaNode;
+}
+
+const prefix = "#/$defs/";
+
+function inline(value: unknown, definitions: Readonly<Record<string, unknown>>): unknown {
+  if (Array.isArray(value)) return value.map((item) => inline(item, definitions));
+  if (!isGroup(value)) return value;
+  const { $ref, ...beside } = value;
+  const here = Object.fromEntries(Object.entries(beside).map(([key, inner]) => [key, inline(inner, definitions)]));
+  if (typeof $ref !== "string" || !$ref.startsWith(prefix)) return here;
+  return { ...(inline(definitions[$ref.slice(prefix.length)], definitions) as object), ...here };
+}
+
+interface ConfigSchema extends SchemaNode {
+  readonly title: string;
+  readonly $defs: { readonly settings: SchemaNode };
+}
+
+/** The JSON Schema of config.yaml, for editors. Settings stand in it once, though a file has seven places for them. */
+export function configSchema(): ConfigSchema {
+  const settings: SchemaNode & { readonly $ref: string } = { $ref: "#/$defs/settings" };
+  const { properties: { health_monitoring = {}, preset = {}, ...groups } = {}, ...rest } = documentSchema.node;
+  const overrides = Object.entries(groups).map(([name, group]) => [name, { ...group, additionalProperties: settings }]);
+  return {
+    ...rest,
+    title: "Rouse configuration",
+    properties: { preset, ...Object.fromEntries(overrides), health_monitoring: settings },
+    $defs: { settings: health_monitoring },
+  };
+}

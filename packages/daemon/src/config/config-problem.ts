@@ -2,7 +2,7 @@ import { printable } from "@rouse/contract";
 
 export type PathPart = string | number;
 
-/** Where in the user's own words something stands. `file` is null for the environment. */
+/** Where the user wrote something. `file` is null for the environment. */
 export interface Place {
   readonly file: string | null;
   readonly path: string;
@@ -32,10 +32,10 @@ export function describePlace(place: Place): string {
   return `${printable(place.file)}${line}${column}${path}`;
 }
 
-/** Keys come from the file, so they are as untrusted as values: one path is one printable line. */
+/** Keys come from the file and are as untrusted as values: a path is made one printable line. */
 export const describePath = (path: readonly PathPart[]): string => path.map((part) => cut(String(part))).join(".");
 
-/** What was found, short enough that a secret pasted into the wrong place does not travel on whole. */
+/** What was found, cut short: it may be a secret that was pasted into the wrong place. */
 export function describeFound(value: unknown): string {
   if (value === null || value === undefined) return "nothing";
   if (typeof value === "string") return `"${cut(value)}"`;
@@ -50,4 +50,16 @@ export const cut = (text: string): string => printable(text, 40);
 export interface Layer {
   readonly values: unknown;
   readonly locate: Locate;
+}
+
+export const noSuchFile = "there is no such file";
+
+/** Why a file could not be read, without its name. */
+export function describeReadError(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "ENOENT" || code === "ENOTDIR") return noSuchFile;
+  if (code === "EACCES" || code === "EPERM") return "may not be read: permission denied";
+  if (code === "EISDIR") return "is a folder, expected a file";
+  if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return "is not UTF-8 text";
+  return `could not be read: ${code || "unknown error"}`;
 }

@@ -1,6 +1,6 @@
 import { agentFamilies, settingsOf } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { configSchema } from "./config-schema.ts";
+import { configSchema } from "./config-document.ts";
 import { isGroup, nodeAt } from "./schema-node.ts";
 
 const schema = configSchema();

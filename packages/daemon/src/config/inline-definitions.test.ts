@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { inlineDefinitions } from "./inline-definitions.ts";
+import { inlineDefinitions } from "./config-document.ts";
 
 describe("a schema with its definitions inlined", () => {
   it("holds what each reference stands for, at any depth, and no definitions", () => {

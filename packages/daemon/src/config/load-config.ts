@@ -1,16 +1,16 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { openPlainFile } from "@rouse/holder";
-import type { ConfigProblem } from "./config-problem.ts";
+import { type ConfigProblem, describeReadError, noSuchFile } from "./config-problem.ts";
 import { largestFile, type NamedText } from "./parse-yaml.ts";
 import { type ConfigReading, readConfig } from "./read-config.ts";
 import { botboxFileIn, type ConfigPlaces, configFileIn } from "./shipped-config.ts";
 
-/** Finds and reads the files; the same call serves the start and every reload. Never throws for anything a user can cause. */
+/** Finds and reads the files, at the start and at every reload. Never throws for anything a user can cause. */
 export async function loadConfig(places: ConfigPlaces): Promise<ConfigReading> {
   const named = places.configFile;
   const [file, botbox] = await Promise.all([
     readText(named ?? configFileIn(places.home), named !== undefined, (name) => open(name, "r")),
-    // Its owner may name a pipe. This one lies where agents work, who can put one there, and a reload would wait for ever.
+    // The owner may name a pipe for the first file. Agents can put a pipe here, and a reload would wait for ever.
     readText(botboxFileIn(places.workingFolder), false, openPlainFile),
   ]);
   const reading = readConfig({ file: file.text, botbox: botbox.text, environment: places.environment });
@@ -34,18 +34,12 @@ async function readText(name: string, mustExist: boolean, opens: Opens): Promise
     const bytes = await readFile(handle);
     return { text: { name, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) }, problem: null };
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    if (code === "ENOENT" || code === "ENOTDIR") {
-      return mustExist ? refuse("there is no such file") : { text: null, problem: null };
-    }
-    if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return refuse("is not UTF-8 text");
-    if (code === "EISDIR") return refuse("is a folder, expected a file");
-    if (code === "EACCES" || code === "EPERM") return refuse("may not be read: permission denied");
-    return refuse(`could not be read: ${code || "unknown error"}`);
+    const problem = describeReadError(error);
+    return problem === noSuchFile && !mustExist ? { text: null, problem: null } : refuse(problem);
   }
 }
 
-/** One byte more than allowed is enough to know; a size asked for beforehand would say nothing about a pipe or a device. */
+/** Reads up to one byte more than allowed, because `stat` says nothing about the size of a pipe or a device. */
 async function readFile(handle: FileHandle): Promise<Uint8Array> {
   try {
     const bytes = new Uint8Array(largestFile + 1);

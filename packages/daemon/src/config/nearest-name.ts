@@ -1,4 +1,4 @@
-/** The known name that was probably meant, or undefined when none is near enough to be worth saying. */
+/** The known name that was probably meant; undefined when none is near enough. */
 export function nearestName(given: string, known: readonly string[]): string | undefined {
   const wanted = given.slice(0, 100).toLowerCase();
   let nearest: string | undefined;
@@ -14,8 +14,8 @@ export function nearestName(given: string, known: readonly string[]): string | u
 }
 
 /**
- * A third of the letters may be wrong: `interval_secs` is three away from `interval_seconds`. Two always may, but never more than
- * half of a short name: a suggestion that shares nothing with what was typed only confuses.
+ * A third of the letters may be wrong: `interval_secs` is three away from `interval_seconds`. Two always may, but never
+ * more than half of a short name: a suggestion that shares nothing with what was typed only confuses.
  */
 const mostMistakes = (given: string, name: string): number =>
   Math.min(Math.max(2, Math.floor(given.length / 3)), Math.floor(name.length / 2));

@@ -2,14 +2,13 @@ import { printable } from "@rouse/contract";
 import { isAlias, isCollection, isMap, isScalar, LineCounter, parseDocument, type YAMLError } from "yaml";
 import { type ConfigProblem, describePath, type Locate, type PathPart } from "./config-problem.ts";
 
-/** A file as it was handed to us. */
 export interface NamedText {
   readonly name: string;
   readonly text: string;
 }
 
 export const largestFile = 1_048_576;
-/** Many agents may share one anchor; a bomb needs millions. */
+/** Many agents may share one YAML anchor; an alias bomb needs millions. */
 const mostAliases = 10_000;
 /** After the first few, syntax errors are echoes of the ones before. */
 const mostSyntaxProblems = 20;
@@ -21,7 +20,7 @@ export interface ParsedText {
   readonly problems: readonly ConfigProblem[];
 }
 
-/** Reads YAML, and so JSON too. Everything wrong with the text comes back as problems with their places. */
+/** Reads YAML, and so JSON too. Whatever is wrong with the text comes back as problems with their places. */
 export function parseYaml({ name, text }: NamedText): ParsedText {
   const nowhere: Locate = (path) => ({ file: name, path: describePath(path) });
   const refuse = (...problems: ConfigProblem[]): ParsedText => ({ value: undefined, locate: nowhere, problems });
@@ -38,7 +37,7 @@ export function parseYaml({ name, text }: NamedText): ParsedText {
     const value: unknown = document.toJS({ maxAliasCount: mostAliases });
     return { value, locate, problems };
   } catch (error) {
-    // How the library says that there are more aliases than allowed; it counts those inside aliases as often as they unfold.
+    // The library throws this for too many aliases; it counts aliases inside aliases as often as they unfold.
     if (!(error instanceof ReferenceError)) throw error;
     return refuse({ file: name, path: "", message: "too many aliases: it would unfold into something huge" });
   }
@@ -64,24 +63,18 @@ function describeSyntaxError(error: YAMLError): string {
   return `not valid YAML: ${printable(error.message.replace(/: .*$/s, ""), 120)}`;
 }
 
-export interface Survey {
-  readonly locate: Locate;
-  readonly problems: readonly ConfigProblem[];
-  /** False when the tree cannot be turned into plain data at all. */
-  readonly convertible: boolean;
-}
-
 type Path = readonly PathPart[];
 
 interface Notes {
   readonly offsets: Map<string, number>;
   readonly anchors: Set<string>;
   readonly refused: { path: Path; offset: number | undefined; message: string }[];
+  /** False when the tree cannot be turned into plain data at all. */
   convertible: boolean;
 }
 
-/** One walk over a YAML tree: where everything stands, and which keys have no meaning. Aliases are noted, never entered. */
-export function surveyKeys(file: string, root: unknown, lines: LineCounter): Survey {
+/** Walks over a YAML tree: where everything stands, and which keys are refused. Aliases are noted, never followed. */
+function surveyKeys(file: string, root: unknown, lines: LineCounter) {
   const notes: Notes = { offsets: new Map(), anchors: new Set(), refused: [], convertible: true };
   walk(notes, root, []);
 
@@ -90,11 +83,9 @@ export function surveyKeys(file: string, root: unknown, lines: LineCounter): Sur
     const { line, col } = lines.linePos(offset);
     return { file, path: describePath(path), line, column: col };
   };
-  return {
-    locate: (path, part = "value") => placeOf(path, nearestOffset(notes, path, part)),
-    problems: notes.refused.map(({ path, offset, message }) => ({ ...placeOf(path, offset), message })),
-    convertible: notes.convertible,
-  };
+  const locate: Locate = (path, part = "value") => placeOf(path, nearestOffset(notes, path, part));
+  const problems = notes.refused.map(({ path, offset, message }) => ({ ...placeOf(path, offset), message }));
+  return { locate, problems, convertible: notes.convertible };
 }
 
 function walk(notes: Notes, node: unknown, path: Path): void {
@@ -121,7 +112,7 @@ function walkPairs(notes: Notes, pairs: readonly { key: unknown; value: unknown 
       notes.refused.push({ path: here, offset, message: "a key must be plain text" });
       continue;
     }
-    // Plain objects hold the settings, and on those this one name means something else.
+    // Settings become plain objects, on which this name sets the prototype.
     if (name === "__proto__") notes.refused.push({ path: here, offset, message: "not allowed as a name" });
     if (seen.has(name)) notes.refused.push({ path: here, offset, message: "duplicate key: it is already given above" });
     seen.add(name);
@@ -141,7 +132,7 @@ function note(notes: Notes, part: "key" | "value", path: Path, node: unknown): n
   return offset;
 }
 
-/** What stands behind an alias, or is missing, has no place of its own: the nearest thing around it is where the user should look. */
+/** A value behind an alias or a missing one has no place of its own: the nearest thing around it is named. */
 function nearestOffset(notes: Notes, path: Path, part: "key" | "value"): number | undefined {
   const exact = notes.offsets.get(part + JSON.stringify(path));
   if (exact !== undefined) return exact;

@@ -1,22 +1,18 @@
 import { printable, settingsWithoutEffect } from "@rouse/contract";
 import { Document, isMap, isScalar, isSeq, type YAMLMap } from "yaml";
-import { documentSchema } from "./config-document.ts";
+import { documentSchema, overrideGroups } from "./config-document.ts";
 import type { Config } from "./read-config.ts";
 import { childNode, type SchemaNode } from "./schema-node.ts";
 
 /** The effective configuration as a file that `readConfig` reads back to the same result. */
 export function printConfig(config: Config): string {
-  const { policies, families, models, agentTypes, tasks, agents } = config.overrides;
+  const overrides = { ...config.overrides, agent_types: config.overrides.agentTypes };
+  const given = overrideGroups.filter((group) => Object.keys(overrides[group]).length > 0);
   const document = new Document(
     {
       preset: config.preset,
       health_monitoring: config.settings,
-      ...given("policies", policies),
-      ...given("families", families),
-      ...given("models", models),
-      ...given("agent_types", agentTypes),
-      ...given("tasks", tasks),
-      ...given("agents", agents),
+      ...Object.fromEntries(given.map((group) => [group, overrides[group]])),
     },
     { aliasDuplicateObjects: false },
   );
@@ -35,9 +31,6 @@ export function printConfig(config: Config): string {
 
 const settingsNode = documentSchema.node.properties?.health_monitoring ?? {};
 
-const given = (group: string, overrides: object): object =>
-  Object.keys(overrides).length === 0 ? {} : { [group]: overrides };
-
 function explainSettings(map: YAMLMap, node: SchemaNode, path: readonly string[]): void {
   for (const pair of map.items) {
     if (!isScalar(pair.key)) continue;
@@ -48,12 +41,12 @@ function explainSettings(map: YAMLMap, node: SchemaNode, path: readonly string[]
     if (child && isMap(pair.value)) explainSettings(pair.value, child, here);
   }
   const unset = Object.entries(node.properties ?? {}).filter(([key]) => !map.has(key));
-  // Inside a breaker's or a route's own entry, what is not set comes from the entry's default, which has been printed already.
+  // In the entry of one breaker or route, unset values come from its default, which has been printed already.
   if (unset.length === 0 || path.length !== 1) return;
   map.comment = unset.map(([key, child]) => ` ${key} is not set: ${child.description ?? ""}`).join("\n");
 }
 
-/** A value is explained behind it, a list or a section above it, because its lines belong to what is in it. */
+/** A value is explained behind it, a list or a section above it. */
 function explain(map: YAMLMap, key: string, node: SchemaNode | undefined, path: readonly string[] = []): void {
   const idle = settingsWithoutEffect.includes(path.join(".")) ? "no effect yet in this version" : undefined;
   const words = [node?.description, idle].filter((word) => word !== undefined).join("; ");

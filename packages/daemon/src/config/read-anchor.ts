@@ -1,9 +1,9 @@
 import type { AnchorPlace } from "../ports/anchors.ts";
 import { readWebhookAddress } from "./read-webhook-address.ts";
 
-/** Not below `refs/rouse/`, where an agent's snapshots are: one may be called `audit`. */
+/** Not below `refs/rouse/`, which holds the snapshots of agents: one may be called `audit`. */
 const usualRef = "refs/rouse-audit/seals";
-/** A name of ours: no branch, no tag, nothing that anybody checks out. */
+/** Only refs of ours: no branch, no tag, nothing that anybody checks out. */
 const refOfOurs = /^refs\/rouse(?:-audit)?(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)+$/;
 
 /** A place for seals, as `audit.anchor` names it. */
@@ -31,7 +31,7 @@ function readGit(rest: string): ReturnType<typeof readAnchor> {
   return { kind: "git", folder, ref };
 }
 
-/** For logs and reports: paths of webhooks are often secrets. */
+/** The anchor's name for logs and reports, without a webhook's path, which is often a secret. */
 export function nameAnchor(text: string): string {
   const place = readAnchor(text);
   return "kind" in place && place.kind === "webhook" ? `webhook:${place.to.origin}` : text;

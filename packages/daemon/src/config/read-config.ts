@@ -13,12 +13,9 @@ import {
   selfCheckFrom,
   settingsOf,
 } from "@rouse/contract";
-import { checkAnchors, checkWebhook } from "./check-addresses.ts";
-import { checkPatterns } from "./check-patterns.ts";
-import { checkRelations } from "./check-relations.ts";
+import { type ConfigNotice, checkAddresses, checkPatterns, checkRelations, noteIneffective } from "./check-settings.ts";
 import { choosePolicy, freezeDeep, type Overrides, type PolicySubject } from "./choose-policy.ts";
 import { type ConfigProblem, describeProblem } from "./config-problem.ts";
-import { type ConfigNotice, noteIneffective } from "./note-ineffective.ts";
 import { type ConfigSources, readSources, type SourcesReading } from "./read-sources.ts";
 
 /** Parsed once, whole and frozen. */
@@ -31,12 +28,12 @@ export interface Config {
   readonly retention: RetentionPolicy;
   /** What was read, weakest first, for people. */
   readonly sources: readonly string[];
-  /** What the user set that changes nothing. */
+  /** Settings of the user that change nothing. */
   readonly notices: readonly ConfigNotice[];
   policyFor(agent: PolicySubject): Policy;
-  /** What `policyFor` was made from: the same settings as the configuration writes them. */
+  /** The settings that `policyFor` was made from. */
   settingsFor(agent: PolicySubject): Settings;
-  /** What an agent may be started with: the presets, and the file's own. */
+  /** The policies an agent may be started with: the presets, and those of the file. */
   policyNames(): readonly string[];
 }
 
@@ -44,33 +41,32 @@ export type ConfigReading =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
 
-/** Everything at once or nothing: preset ← file ← .botbox.json ← environment, then overrides by policy, type, task and agent. */
+/** All or nothing: preset ← file ← .botbox.json ← environment, then overrides by policy, type, task and agent. */
 export function readConfig(sources: ConfigSources): ConfigReading {
   const read = readSources(sources);
   const problems = [...read.problems, ...furtherProblems(read)];
   return problems.length > 0 ? { ok: false, problems: inOrder(problems) } : { ok: true, config: assemble(read) };
 }
 
-/** For callers that cannot go on without: every problem in one fault, a line each. */
+/** Throws one fault with a line for every problem. */
 export function requireConfig(reading: ConfigReading): Config {
   if (reading.ok) return reading.config;
   throw new Fault("config-invalid", reading.problems.map(describeProblem).join("\n"));
 }
 
-/** What each source got right by itself, but cannot be used. */
+/** Problems of values that have the right shape. */
 function furtherProblems({ document, layers, problems }: SourcesReading): ConfigProblem[] {
   const told = new Set(problems.map((problem) => problem.path));
   const preset = settingsOf(document.preset);
   return [
     ...checkPatterns([...layers, ...document.overrides], told),
-    ...checkWebhook(layers, told),
-    ...checkAnchors(layers, told),
+    ...checkAddresses(layers, told),
     ...checkRelations(preset, layers, 0, told),
     ...document.overrides.flatMap((one) => checkRelations(preset, [...layers, one], layers.length, told)),
   ];
 }
 
-/** By place in the file, the way a person works through them; what has no place comes first. */
+/** Sorts by place in the file; what has no place comes first. */
 function inOrder(problems: readonly ConfigProblem[]): ConfigProblem[] {
   const files = [...new Set(problems.map((problem) => problem.file))];
   return problems.toSorted(

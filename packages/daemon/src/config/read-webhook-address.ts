@@ -1,10 +1,10 @@
 import { BlockList, isIP } from "node:net";
 
-export type WebhookReading = URL | { readonly problem: string };
+type WebhookReading = URL | { readonly problem: string };
 
 /**
- * Where messages go. Never to addresses that mean no one host (a link's own, where clouds keep their keys, many at once, none at all). In the clear only
- * to this machine, or into a private network whose owner said so: on the way anybody could read what is asked.
+ * The address of a webhook. Link-local (where clouds keep their keys), multicast and unspecified addresses are refused.
+ * Plain http is allowed only to this machine, or into a private network when the owner said so.
  */
 export function readWebhookAddress(text: string, allowPrivate: boolean): WebhookReading {
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -15,12 +15,12 @@ export function readWebhookAddress(text: string, allowPrivate: boolean): Webhook
     const problem = whyNotTo(url, literal, allowPrivate);
     return problem === null ? url : { problem };
   }
-  // What a name stands for is looked at when it is known: see `whyNotTo` at each connection.
+  // The address behind a name is checked at each connection, with `whyNotTo`.
   if (url.protocol === "https:" || url.hostname === "localhost" || allowPrivate) return url;
   return { problem: inTheClear(url) };
 }
 
-/** Why nothing is sent to the address a webhook's name stands for; `null` when it may be. */
+/** Why nothing may be sent to the address that a webhook's name resolves to; `null` when it may. */
 export function whyNotTo(url: URL, address: string, allowPrivate: boolean): string | null {
   const kind = kindOf(address);
   if (kind === "nobody's")
@@ -35,7 +35,7 @@ const inTheClear = ({ host }: URL): string =>
 
 type Kind = "nobody's" | "this machine" | "private" | "elsewhere";
 
-/** IPv4 addresses written as IPv6 ones are found by the rules for IPv4. */
+/** IPv4-mapped IPv6 addresses are found by the rules for IPv4. */
 function listOf(v4: readonly string[], v6: readonly string[]): BlockList {
   const list = new BlockList();
   const add = (range: string, family: "ipv4" | "ipv6"): void => {
@@ -61,12 +61,12 @@ function kindOf(address: string): Kind {
   const family = isIP(plain) === 6 ? "ipv6" : "ipv4";
   const kind = kinds.find(([, list]) => list.check(plain, family))?.[0] ?? "elsewhere";
   if (kind !== "elsewhere" || family === "ipv4") return kind;
-  // Who is meant by a translated address is up to the network on the way; only what may be nobody's counts.
+  // The network decides where a translated address leads, so only an inner address that is nobody's counts.
   const inner = embeddedIn(plain);
   return inner !== null && kindOf(inner) === "nobody's" ? "nobody's" : "elsewhere";
 }
 
-/** The IPv4 address that networks make of an IPv6 one: NAT64 (64:ff9b::/96), 6to4 (2002::/16) and the old compatible form (::/96). */
+/** The IPv4 address inside an IPv6 one: NAT64 (64:ff9b::/96), 6to4 (2002::/16) or the old compatible form (::/96). */
 function embeddedIn(address: string): string | null {
   const groups = groupsOf(address);
   const [first, second, third] = groups as [number, number, number];
@@ -76,7 +76,7 @@ function embeddedIn(address: string): string | null {
   return dotted(groups[6] ?? 0, groups[7] ?? 0);
 }
 
-/** As a URL writes it, there are only hexadecimal groups, with one gap at most. */
+/** A URL writes an IPv6 address as hexadecimal groups with one gap at most. */
 function groupsOf(address: string): number[] {
   const [head = "", tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
   const read = (part: string): number[] =>

@@ -1,6 +1,6 @@
 import type { PathPart } from "./config-problem.ts";
 
-/** The part of JSON Schema that our own schemas use. */
+/** The part of JSON Schema that our schemas use. */
 export interface SchemaNode {
   readonly type?: string;
   readonly description?: string;
@@ -33,7 +33,7 @@ export function nodeAt(node: SchemaNode, path: readonly PathPart[]): SchemaNode 
   return current;
 }
 
-/** "a number above 0, at most 2592000": what a person should have written. */
+/** What a person should have written: "a number above 0, at most 2592000". */
 export function describeExpected(node: SchemaNode): string {
   if (node.enum) return listed(node.enum);
   switch (node.type) {
@@ -68,23 +68,7 @@ function listed(names: readonly string[]): string {
   return names.length < 2 ? last : `${names.slice(0, -1).join(", ")} or ${last}`;
 }
 
-/** One setting with a value of its own. In a path `<name>` stands for whatever the user calls it, `<each>` for each entry of a list. */
-export interface SettingEntry {
-  readonly path: readonly string[];
-  readonly node: SchemaNode;
-}
-
-export function listSettings(node: SchemaNode, path: readonly string[] = []): SettingEntry[] {
-  if (node.properties) {
-    return Object.entries(node.properties).flatMap(([key, child]) => listSettings(child, [...path, key]));
-  }
-  if (typeof node.additionalProperties === "object")
-    return listSettings(node.additionalProperties, [...path, "<name>"]);
-  const parts = node.items?.properties ? listSettings(node.items, [...path, "<each>"]) : [];
-  return [{ path, node }, ...parts];
-}
-
-/** `heartbeat:` with nothing under it means "nothing to change here", the way people leave a section they commented out. */
+/** An empty section, such as `heartbeat:` with everything under it commented out, changes nothing. */
 export function fillEmptySections(value: unknown, node: SchemaNode | undefined): unknown {
   if (node?.type !== "object") return value;
   if (value === null) return {};
@@ -97,8 +81,11 @@ export function fillEmptySections(value: unknown, node: SchemaNode | undefined):
 export const isGroup = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-export function valueAt(value: unknown, path: readonly string[]): unknown {
+export function valueAt(value: unknown, path: readonly PathPart[]): unknown {
   let current = value;
-  for (const part of path) current = isGroup(current) && Object.hasOwn(current, part) ? current[part] : undefined;
+  for (const part of path) {
+    if (Array.isArray(current)) current = current[Number(part)];
+    else current = isGroup(current) && Object.hasOwn(current, part) ? current[part] : undefined;
+  }
   return current;
 }

@@ -1,12 +1,60 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { settingsOf } from "@rouse/contract";
+import { presetNames, presets, settingsOf, settingsWithoutEffect } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { settingsSchema } from "./config-document.ts";
 import { readConfig, requireConfig } from "./read-config.ts";
-import { isGroup, listSettings } from "./schema-node.ts";
-import { presetsTable, settingsTable } from "./settings-table.ts";
+import { describeExpected, isGroup, type SchemaNode, valueAt } from "./schema-node.ts";
 
 const guide = new URL("../../../../docs/configuration.md", import.meta.url);
+
+/** One setting with a value of its own. In a path `<name>` stands for whatever the user calls it, `<each>` for each entry of a list. */
+interface SettingEntry {
+  readonly path: readonly string[];
+  readonly node: SchemaNode;
+}
+
+function listSettings(node: SchemaNode, path: readonly string[] = []): SettingEntry[] {
+  if (node.properties) {
+    return Object.entries(node.properties).flatMap(([key, child]) => listSettings(child, [...path, key]));
+  }
+  if (typeof node.additionalProperties === "object")
+    return listSettings(node.additionalProperties, [...path, "<name>"]);
+  const parts = node.items?.properties ? listSettings(node.items, [...path, "<each>"]) : [];
+  return [{ path, node }, ...parts];
+}
+
+/** Every setting in one Markdown table, for docs/configuration.md. */
+function settingsTable(): string {
+  const defaults = settingsOf("default");
+  const rows = listSettings(settingsSchema.node).map(({ path, node }) => {
+    const name = path.join(".");
+    const idle = settingsWithoutEffect.some((setting) => name === setting || name.startsWith(`${setting}.`));
+    const meaning = [node.description ?? "", ...(idle ? ["*no effect yet*"] : [])].join("; ");
+    return [`\`${name}\``, shown(valueAt(defaults, path)), describeExpected(node), meaning];
+  });
+  return table(["setting", "default", "takes", "meaning"], rows);
+}
+
+/** What the presets change, side by side. */
+function presetsTable(): string {
+  const named = new Set(presetNames.flatMap((name) => leaves(presets[name]).map((path) => path.join("."))));
+  const rows = [...named]
+    .map((name) => [`\`${name}\``, ...presetNames.map((preset) => shown(valueAt(settingsOf(preset), name.split("."))))])
+    .filter(([, ...values]) => new Set(values).size > 1);
+  return table(["setting", ...presetNames.map((name) => `\`${name}\``)], rows);
+}
+
+function leaves(value: unknown, path: readonly string[] = []): (readonly string[])[] {
+  if (!isGroup(value)) return [path];
+  return Object.entries(value).flatMap(([key, inner]) => leaves(inner, [...path, key]));
+}
+
+const shown = (value: unknown): string => (value === undefined ? "not set" : `\`${JSON.stringify(value)}\``);
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
 
 /** Puts a table where the guide's comments say it belongs. */
 function withTable(text: string, name: string, table: string): string {

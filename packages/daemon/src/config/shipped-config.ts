@@ -5,7 +5,7 @@ import type { Config } from "./read-config.ts";
 import { type Environment, givenIn } from "./variables.ts";
 
 export interface ConfigPlaces {
-  /** What `--config` names. Then config.yaml of the home folder is not looked at. */
+  /** The file that `--config` names, instead of config.yaml in the home folder. */
   readonly configFile?: string | undefined;
   /** `$ROUSE_HOME`. */
   readonly home: string;
@@ -13,12 +13,12 @@ export interface ConfigPlaces {
   readonly environment: Environment;
 }
 
-// Most people configure nothing, and loading what reads a configuration takes longer than the rest of `rouse spawn`.
+// Most people configure nothing, and loading the code that reads a configuration takes most of `rouse spawn`.
 
 export const configFileIn = (home: string): string => join(home, "config.yaml");
 export const botboxFileIn = (workingFolder: string): string => join(workingFolder, ".botbox.json");
 
-/** Whether there is anything to read. When in doubt there is: whoever reads it says what is wrong. */
+/** Whether there is anything to read. In doubt there is: reading it then says what is wrong. */
 export const isConfigured = ({ home, workingFolder, environment }: Omit<ConfigPlaces, "configFile">): boolean =>
   givenIn(environment).length > 0 || isThere(configFileIn(home)) || isThere(botboxFileIn(workingFolder));
 
@@ -30,10 +30,10 @@ function isThere(file: string): boolean {
   }
 }
 
-/** What the settings of an agent are looked up in. */
+/** Where the settings of an agent are looked up. */
 export type SettingsBook = Pick<Config, "settings" | "settingsFor" | "policyNames">;
 
-/** The one that is read where nothing is configured. */
+/** The settings where nothing is configured. */
 export const shippedConfig: SettingsBook = {
   settings: settingsOf("default"),
   settingsFor: ({ policy }) => settingsOf(presetNames.find((name) => name === policy) ?? "default"),

@@ -17,6 +17,6 @@ const variables: readonly Variable[] = [
   { name: "DIAG_ON_RESTART_ESCALATION", setting: ["anomaly", "diagnose_on_restart_escalation"], kind: "flag" },
 ];
 
-/** An empty variable is one that is not set: that is how shells and compose files leave one out. */
+/** An empty variable counts as not set: shells and compose files leave one out that way. */
 export const givenIn = (environment: Environment): readonly Variable[] =>
   variables.filter(({ name }) => (environment[name] ?? "").trim() !== "");

@@ -13,19 +13,19 @@ const longestToken = 1024;
 /** The key is derived, so that no signature is ever made with the operator's token itself. */
 const keyLabel = "rouse agent token 1";
 
-/** A token for one agent. Nothing has to run or be written down for it: whoever has the master token can check it. */
+/** A token for one agent. It is stored nowhere: the master token is enough to check it. */
 export function mintAgentToken(masterToken: string, claims: AgentTokenClaims): string {
   if (!areClaims(claims)) throw new Error("a token speaks for one agent, one task or none, and one life");
   const part = Buffer.from(canonicalJson(claims)).toString("base64url");
   return `${agentTokenPrefix}${part}.${sign(masterToken, part)}`;
 }
 
-/** Whom it speaks for, or `null` when it was not made with this master token. */
+/** Whom a token speaks for; `null` when it was not made with this master token. */
 export function readAgentToken(masterToken: string, token: string): AgentTokenClaims | null {
   if (token.length > longestToken || !token.startsWith(agentTokenPrefix)) return null;
   const [part, signature, ...rest] = token.slice(agentTokenPrefix.length).split(".");
   if (part === undefined || signature === undefined || rest.length > 0) return null;
-  // As text: the last letter of base64url has bits to spare, so different texts may stand for the same bytes.
+  // Compared as text: the last letter of base64url has spare bits, so different texts may stand for the same bytes.
   if (!isSame(signature, sign(masterToken, part))) return null;
   return readClaims(part);
 }
@@ -39,7 +39,7 @@ function readClaims(part: string): AgentTokenClaims | null {
   }
 }
 
-/** Not one word more or less. Checked without zod, because every `rouse spawn` makes a token. */
+/** Exactly these three fields. Checked without zod, because every `rouse spawn` makes a token. */
 function areClaims(said: unknown): said is AgentTokenClaims {
   if (typeof said !== "object" || said === null || Object.keys(said).length !== 3) return false;
   const { agentId, taskId, incarnation } = said as Record<string, unknown>;
@@ -66,15 +66,15 @@ export interface Overreach {
   readonly claimed: string;
 }
 
-/** A token that was issued by name is good for whichever life is the present one. */
+/** A token that was issued by name is valid for the present life, whichever it is. */
 export type SpokenFor = Omit<AgentTokenClaims, "incarnation"> & { readonly incarnation: number | null };
 
-/** Whether a task is this agent's at present: who took it from a queue has no token that names it. */
+/** Whether an agent holds a task at present: a task taken from a queue is not named in its token. */
 export type HoldsTask = (agentId: string, taskId: string) => boolean;
 
 /**
- * What of a message is not this token's to say. Only names that could be somebody's count: what is not even a text or a number is refused later,
- * as the malformed message it is.
+ * What a message claims beyond its token. Only texts and numbers are looked at: anything else is refused later, as a
+ * malformed message.
  */
 export function findOverreach(claims: SpokenFor, said: Record<string, unknown>, holds: HoldsTask): Overreach | null {
   const { agentId, taskId, incarnation } = said;

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { AgentId, type EpochMs, Fault, Id, longestPromiseSeconds, toIso } from "@rouse/contract";
 import { writeBeside } from "@rouse/holder";
 import { z } from "zod";
-import { readIfThere } from "./read-if-there.ts";
+import { readIfThere } from "./secret-files.ts";
 
 export const tokenRoles = ["owner", "orchestrator", "viewer", "agent", "ping"] as const;
 export type TokenRole = (typeof tokenRoles)[number];
 
-/** Tokens that are good for one agent only. */
+/** Roles whose tokens are valid for one agent only. */
 export const isForAgent = (role: TokenRole): role is "agent" | "ping" => role === "agent" || role === "ping";
 
 const PingRhythm = z.strictObject({
@@ -18,13 +18,13 @@ const PingRhythm = z.strictObject({
 });
 export type PingRhythm = Readonly<z.infer<typeof PingRhythm>>;
 
-/** What is kept of a token: whose it is, and a hash. The token itself is told once. */
+/** What is kept of a token: whose it is, and a hash. The token itself is shown once. */
 const IssuedToken = z.strictObject({
   name: Id,
   role: z.enum(tokenRoles),
-  /** Only of roles agent and ping: whom it speaks for. */
+  /** Set for roles agent and ping only: whom the token speaks for. */
   agentId: AgentId.nullable(),
-  /** Only of role ping, where its owner said so: how often its agent is heard, and how late that may be. */
+  /** Set for role ping only, when its owner said so: how often its agent is heard, and how late that may be. */
   every: PingRhythm.optional(),
   createdAt: z.string(),
   expiresAt: z.string().nullable(),
@@ -43,11 +43,11 @@ export interface WantedToken {
 export const issuedTokenPrefix = "rouse-token.";
 const longestToken = 256;
 
-/** One file per token: making one and revoking another never get in each other's way, and a daemon that looks at the file knows at once. */
+/** One file per token: issuing and revoking never conflict, and a running daemon sees both at once. */
 const folderOf = (home: string): string => join(home, "tokens");
 const fileOf = (home: string, name: string): string => join(folderOf(home), `${name}.json`);
 
-/** Makes a token and returns it; nobody can tell it a second time. A name is given once until it is revoked. */
+/** Makes a token and returns it; it cannot be shown again. A name can be used again after it is revoked. */
 export function issueToken(home: string, { name, role, agentId, every, expiresAt }: WantedToken, now: EpochMs): string {
   const token = `${issuedTokenPrefix}${name}.${randomBytes(32).toString("base64url")}`;
   const times = { createdAt: toIso(now), expiresAt: expiresAt === null ? null : toIso(expiresAt) };
@@ -76,19 +76,19 @@ export function issueToken(home: string, { name, role, agentId, every, expiresAt
   return token;
 }
 
-/** Whether there was one. */
+/** Returns whether there was such a token. */
 export function revokeToken(home: string, name: string): boolean {
   const isThere = Id.safeParse(name).success && readIfThere(fileOf(home, name)) !== null;
   if (isThere) rmSync(fileOf(home, name), { force: true });
   return isThere;
 }
 
-/** Those that expired stay until somebody revokes them: a list without them would not say why they stopped working. */
+/** Expired tokens stay until they are revoked, so that the list says why they stopped working. */
 export function listTokens(home: string): IssuedToken[] {
   return readNames(home).flatMap((name) => readFile(home, name) ?? []);
 }
 
-/** The token that was given, or `null` when it is none of ours, revoked, or only has a name of ours. */
+/** The issued token that was given; `null` when it is unknown, revoked, or right only in its name. */
 export function findIssuedToken(home: string, given: string): IssuedToken | null {
   if (given.length > longestToken || !given.startsWith(issuedTokenPrefix)) return null;
   const name = given.slice(issuedTokenPrefix.length, given.lastIndexOf("."));
@@ -103,7 +103,7 @@ export const hasExpired = ({ expiresAt }: IssuedToken, now: EpochMs): boolean =>
 /** 256 random bits need no salt and no slow hash. */
 const hashOf = (token: string): string => createHash("sha256").update(token).digest("hex");
 
-/** A file that somebody damaged is no token. */
+/** A damaged file is no token. */
 function readFile(home: string, name: string): IssuedToken | null {
   try {
     const issued = IssuedToken.safeParse(JSON.parse(readIfThere(fileOf(home, name)) ?? "null")).data ?? null;

@@ -2,17 +2,18 @@ import { fstatSync, readdirSync, readFileSync, renameSync, rmSync, statSync } fr
 import { join } from "node:path";
 import type { Log } from "../ports/log.ts";
 
-/** What a daemon without a terminal writes to its stderr: nothing, unless it crashes. Its log is a file of its own, which is renamed when it is full. */
-export const stderrFileIn = (home: string): string => join(home, "rouse.stderr");
+/** The stderr of a daemon without a terminal: empty unless it crashes. Its log is another file. */
+const stderrFileIn = (home: string): string => join(home, "rouse.stderr");
 
-/** Each start has one of its own, until it has the data folder to itself. */
+/** Each start has a file of its own until it has the data folder to itself. */
 export const stderrFileOf = (home: string, starterPid: number): string => `${stderrFileIn(home)}.${starterPid}`;
 
 const longest = 16_000;
 
 /**
- * For a daemon that has the data folder to itself: what the one before left is put into the log, and its own file takes that name. Files of other starts
- * go: those failed, or are about to, and whoever waits for one has it open.
+ * Call it when the daemon has the data folder to itself: the last words of the daemon before go into the log, and this
+ * one's file takes their name. Files of other starts are removed: those starts failed or will, and who waits for one
+ * has its file open.
  */
 export function keepStderr(home: string, log: Log): void {
   const place = stderrFileIn(home);
@@ -28,14 +29,14 @@ export function keepStderr(home: string, log: Log): void {
   }
 }
 
-/** What a start that failed has said is told by whoever started it; it is not kept as the last word of a daemon. */
+/** The stderr of a failed start is shown by the command that started it, and is not kept as a daemon's last words. */
 export function forgetStderr(home: string, starterPid: number, inode: number): void {
   for (const file of [stderrFileOf(home, starterPid), stderrFileIn(home)]) {
     if (statSync(file, { throwIfNoEntry: false })?.ino === inode) rmSync(file, { force: true });
   }
 }
 
-/** The last words of a daemon that is gone, or "" when it had none. */
+/** The last words of a daemon that is gone; "" when it had none. */
 export const readLastWords = (home: string): string => readIfThere(stderrFileIn(home)).slice(-longest).trim();
 
 function readIfThere(file: string): string {

@@ -2,10 +2,9 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject,
 import { join } from "node:path";
 import { Fault } from "@rouse/contract";
 import { writeWhole } from "@rouse/holder";
-import { readIfThere } from "./read-if-there.ts";
-import { refuseIfOthersCanRead } from "./refuse-if-others-can-read.ts";
+import { orUnusable, readIfThere, refuseIfOthersCanRead } from "./secret-files.ts";
 
-/** What terminations in the audit trail are signed with. */
+/** Signs lines of the audit trail. */
 export interface SigningKey {
   /** Ed25519 over a text, in base64. */
   sign(text: string): string;
@@ -14,24 +13,20 @@ export interface SigningKey {
 }
 
 /**
- * The key of this data folder, made on first use. Only whoever has the folder to itself may call it (the store is open): of two that make a
- * key at once, one would sign with a key that is nowhere on disk.
+ * The key of this data folder, made on first use. Call it only with the store open, which keeps others out: of two
+ * daemons that make a key at once, one would sign with a key that is nowhere on disk.
  */
 export function openSigningKey(folder: string): SigningKey {
   const file = join(folder, "audit-key.pem");
   const publicFile = join(folder, "audit-key.pub.pem");
-  try {
+  return orUnusable(`signing key ${file}`, () => {
     const written = readIfThere(publicFile);
     const key = readKey(file) ?? makeKey(file, publicFile, written);
     const publicKey = createPublicKey(key).export({ type: "spki", format: "pem" }) as string;
     if (written === null) writeWhole(publicFile, publicKey);
     else if (written.trim() !== publicKey.trim()) throw unusable(`${publicFile} does not belong to ${file}`);
     return { publicKey, sign: (text) => sign(null, Buffer.from(text), key).toString("base64") };
-  } catch (error) {
-    if (error instanceof Fault) throw error;
-    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new Fault("data-folder-unusable", `cannot use the signing key ${file} (${reason})`, { cause: error });
-  }
+  });
 }
 
 function readKey(file: string): KeyObject | null {

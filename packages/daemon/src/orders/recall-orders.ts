@@ -1,7 +1,6 @@
 import type { AuditRecord } from "@rouse/contract";
 import { type Action, type AgentRecord, readRecord } from "@rouse/core";
-import { hashOfLine, sealedText } from "../audit/audit-trail.ts";
-import { isSignedBy, readPublicKey } from "../audit/sign-head.ts";
+import { hashOfLine, isSignedBy, readPublicKey, sealedText } from "../audit/audit-trail.ts";
 import type { Resumption, SavedRecord, Store } from "../ports/store.ts";
 
 /** An order is carried out within minutes: an open one is among the newest lines of its agent's trail. */

@@ -5,8 +5,7 @@ import { type Config, requireConfig } from "../config/read-config.ts";
 import type { ConfigPlaces } from "../config/shipped-config.ts";
 import { sourceOf } from "./summarise-runs.ts";
 
-/** What runs are judged by, and what to call it. */
-export interface ReplayPolicy {
+interface ReplayPolicy {
   readonly name: string;
   policyOf(trace: string): Policy;
 }
@@ -14,17 +13,17 @@ export interface ReplayPolicy {
 type Places = Omit<ConfigPlaces, "configFile">;
 
 /**
- * A policy by its name (a preset, or one of the user's own) or a file like config.yaml; without either, what `rouse up` would go by. A run stands for an agent of that
- * name, its source for the agent's type, so `agents:` and `agent_types:` count.
+ * The policy of a name (a preset, or one of the user's) or of a file like config.yaml; without either, the one `rouse
+ * up` would use. A run's name is the agent's, its source the agent's type, so `agents:` and `agent_types:` count.
  */
 export async function findPolicy(wanted: string | undefined, places: Places): Promise<ReplayPolicy> {
-  if (wanted === undefined) return inWords(requireConfig(await loadConfig(places)), null, null);
+  if (wanted === undefined) return replayPolicy(requireConfig(await loadConfig(places)), null, null);
   if (looksLikeFile(wanted)) {
-    return inWords(requireConfig(await loadConfig({ ...places, configFile: wanted })), null, wanted);
+    return replayPolicy(requireConfig(await loadConfig({ ...places, configFile: wanted })), null, wanted);
   }
   const config = requireConfig(await loadConfig(places));
   const names = config.policyNames();
-  if (names.includes(wanted)) return inWords(config, wanted, wanted);
+  if (names.includes(wanted)) return replayPolicy(config, wanted, wanted);
   const near = nearestName(wanted, names);
   const hint = near === undefined ? "" : `; did you mean ${near}?`;
   throw new Fault("bad-request", `no policy ${wanted}: expected ${names.join(", ")} or a .yaml file${hint}`);
@@ -32,7 +31,7 @@ export async function findPolicy(wanted: string | undefined, places: Places): Pr
 
 const looksLikeFile = (name: string): boolean => /[/\\]|\.ya?ml$/i.test(name);
 
-function inWords(config: Config, policy: string | null, name: string | null): ReplayPolicy {
+function replayPolicy(config: Config, policy: string | null, name: string | null): ReplayPolicy {
   const subject = (trace: string) => ({ agentId: trace, agentType: sourceOf(trace), taskId: null, policy });
   const nobody = { agentId: "", agentType: null, taskId: null, policy };
   return {

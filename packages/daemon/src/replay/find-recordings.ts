@@ -1,22 +1,23 @@
 import { createReadStream, readdirSync, realpathSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { describeReadError, noSuchFile } from "../config/config-problem.ts";
 import type { Problems } from "./note-problems.ts";
 
 /** Something to read recorded events from. */
 export interface Recording {
   /** As the user named it. */
   readonly name: string;
-  /** The same for the same file, however it was named. */
+  /** Equal for the same file, however it was named. */
   readonly identity: string;
   readonly bytes: number | null;
   open(): AsyncIterable<Buffer>;
 }
 
 const endings = [".jsonl", ".ndjson"];
-/** Beside recordings lies what people say about them. */
+/** People's labels of the recordings in a folder. */
 const labelsFile = "labels.jsonl";
 
-/** Files, folders of files and `-`, in the order they were named. What is not there is noted, and the rest is read. */
+/** Files, folders of files and `-`, in the order they were named. A missing one is noted, and the rest is read. */
 export function findRecordings(
   names: readonly string[],
   folder: string,
@@ -29,7 +30,7 @@ export function findRecordings(
     return filesOf(name).flatMap(findFile);
   });
 
-  /** The same events twice would look like an agent that does everything twice. */
+  /** A file read twice would look like an agent that does everything twice. */
   function once(identity: string, name: string): boolean {
     if (!seen.has(identity)) return Boolean(seen.add(identity));
     problems.note({ kind: "named-twice", file: name, line: null, message: "was named before and is read once" });
@@ -72,14 +73,4 @@ export function findRecordings(
     const message = describeReadError(error);
     note(message === noSuchFile ? "missing-file" : "unreadable", file, message);
   }
-}
-
-const noSuchFile = "there is no such file";
-
-export function describeReadError(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  if (code === "ENOENT" || code === "ENOTDIR") return noSuchFile;
-  if (code === "EACCES" || code === "EPERM") return "may not be read: permission denied";
-  if (code === "EISDIR") return "is a folder, expected a file";
-  return `could not be read: ${code || "unknown error"}`;
 }

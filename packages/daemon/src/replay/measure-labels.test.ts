@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { measureLabels } from "./measure-labels.ts";
+import { type Label, measureLabels, readLabels } from "./measure-labels.ts";
 import { collectProblems } from "./note-problems.ts";
-import { type Label, readLabels } from "./read-labels.ts";
 import { recordingOf } from "./recorded.test-support.ts";
 import type { Replayed, Verdict } from "./replay-run.ts";
 

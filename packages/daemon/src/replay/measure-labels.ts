@@ -1,7 +1,12 @@
-import type { Label } from "./read-labels.ts";
-import type { Replayed, Verdict } from "./replay-run.ts";
+import { printable } from "@rouse/contract";
+import { z } from "zod";
+import { describeReadError } from "../config/config-problem.ts";
+import type { Recording } from "./find-recordings.ts";
+import type { Problems } from "./note-problems.ts";
+import { readLines } from "./read-lines.ts";
+import { countVerdicts, type Replayed, type Verdict, type VerdictCounts } from "./replay-run.ts";
 
-/** A part of a whole. The share is `null` when there is nothing to have a share of: that is not known, not 0. */
+/** A part of a whole. The share is `null`, not 0, when the whole is empty. */
 export interface Share {
   readonly count: number;
   readonly of: number;
@@ -16,22 +21,22 @@ export interface Mistake {
   readonly why: string | null;
 }
 
-/** How the verdicts agree with what people say. An alarm is `stuck` or `failing`; `suspect` is none. */
+/** How the verdicts agree with people's labels. An alarm is `stuck` or `failing`; `suspect` is none. */
 export interface Accuracy {
   readonly labelled: number;
   /** Labels of runs that were not replayed. */
   readonly absent: number;
   readonly precision: {
-    /** An alarm for a run that repeated itself for a while and moved on is right. */
+    /** An alarm for a run that repeated itself for a while counts as right. */
     readonly transientsRight: Share;
     readonly transientsWrong: Share;
   };
   readonly recall: Share;
   readonly recallByKind: Readonly<Record<string, Share>>;
-  /** Verdicts by label: who was judged how. */
-  readonly verdicts: Readonly<Record<Label["label"], Readonly<Record<Verdict, number>>>>;
+  /** Verdicts by label. */
+  readonly verdicts: Readonly<Record<Label["label"], VerdictCounts>>;
   readonly missed: readonly Mistake[];
-  /** Runs that were not stuck, and those that were for a while only. */
+  /** Alarms for runs that were not stuck, or only for a while. */
   readonly falseAlarms: readonly Mistake[];
 }
 
@@ -48,6 +53,8 @@ export function measureLabels(runs: readonly Replayed[], labels: ReadonlyMap<str
   });
   const alarms = cases.filter(({ alarm }) => alarm);
   const stuck = cases.filter(({ label }) => label.label === "stuck");
+  const verdictsOf = (wanted: Label["label"]) =>
+    countVerdicts(cases.filter(({ label }) => label.label === wanted).map(({ run }) => run));
   return {
     labelled: cases.length,
     absent: labels.size - cases.length,
@@ -58,9 +65,9 @@ export function measureLabels(runs: readonly Replayed[], labels: ReadonlyMap<str
     recall: shareOf(stuck, ({ alarm }) => alarm),
     recallByKind: byKind(stuck),
     verdicts: {
-      stuck: countVerdicts(cases, "stuck"),
-      transient: countVerdicts(cases, "transient"),
-      not_stuck: countVerdicts(cases, "not_stuck"),
+      stuck: verdictsOf("stuck"),
+      transient: verdictsOf("transient"),
+      not_stuck: verdictsOf("not_stuck"),
     },
     missed: stuck.filter(({ alarm }) => !alarm).map(describe),
     falseAlarms: alarms.filter(({ label }) => label.label !== "stuck").map(describe),
@@ -83,12 +90,6 @@ function byKind(stuck: readonly Case[]): Readonly<Record<string, Share>> {
   return Object.fromEntries(shares);
 }
 
-function countVerdicts(cases: readonly Case[], label: Label["label"]): Record<Verdict, number> {
-  const counts: Record<Verdict, number> = { healthy: 0, suspect: 0, stuck: 0, failing: 0 };
-  for (const one of cases) if (one.label.label === label) counts[one.run.verdict] += 1;
-  return counts;
-}
-
 const kindOf = ({ kind }: Label): string => kind ?? "no kind";
 
 const describe = ({ run, label }: Case): Mistake => ({
@@ -98,3 +99,39 @@ const describe = ({ run, label }: Case): Mistake => ({
   kind: kindOf(label),
   why: label.why ?? null,
 });
+
+/** What a person says about a run. `transient`: it repeated itself and moved on. */
+export const Label = z.object({
+  trace: z.string().min(1),
+  label: z.enum(["stuck", "transient", "not_stuck"]),
+  kind: z.string().nullish(),
+  why: z.string().nullish(),
+});
+export type Label = z.infer<typeof Label>;
+
+/** Labels by the name of their run. A label that cannot be read is noted and left out. */
+export async function readLabels({ name, open }: Recording, problems: Problems): Promise<ReadonlyMap<string, Label>> {
+  const labels = new Map<string, Label>();
+  const refuse = (line: number | null, message: string) =>
+    problems.note({ kind: "bad-label", file: name, line, message });
+  try {
+    for await (const { number, text } of readLines(open())) {
+      if (text?.trim() === "") continue;
+      const label = text === null ? null : parse(text);
+      if (label === null) refuse(number, `is no label: ${printable(text ?? "too long", 60)}`);
+      else if (labels.has(label.trace)) refuse(number, `labels ${label.trace} a second time; the first counts`);
+      else labels.set(label.trace, label);
+    }
+  } catch (error) {
+    refuse(null, describeReadError(error));
+  }
+  return labels;
+}
+
+function parse(text: string): Label | null {
+  try {
+    return Label.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}

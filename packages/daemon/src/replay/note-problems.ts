@@ -1,4 +1,4 @@
-/** Everything that can be wrong with a recording. The first group makes a replay end with 2; the second is only worth knowing. */
+/** What can be wrong with a recording. Any fault makes a replay end with exit code 2; notes do not. */
 const faults = {
   "missing-file": "missing files",
   unreadable: "unreadable files",
@@ -23,14 +23,14 @@ const notes = {
 
 export type ProblemKind = keyof typeof faults | keyof typeof notes;
 
-export interface Problem {
+interface Problem {
   readonly kind: ProblemKind;
   readonly file: string;
   readonly line: number | null;
   readonly message: string;
 }
 
-/** How many of them are told one by one; a file that is no recording at all has as many as lines. */
+/** So many are told one by one: a file that is no recording has as many problems as lines. */
 const mostFaults = 20;
 const mostNotes = 3;
 

@@ -1,4 +1,4 @@
-/** One line of a file. `text` is `null` when it was too long to be held; `bytes` says how long it was. */
+/** One line of a file. `text` is `null` when it is too long to be held; `bytes` is its length. */
 export interface TextLine {
   /** Counted from 1. */
   readonly number: number;
@@ -6,13 +6,13 @@ export interface TextLine {
   readonly bytes: number;
 }
 
-/** Nothing an agent does in one step needs more; a broken file or a core dump may well have it. */
+/** No step of an agent needs a longer line; a broken file or a core dump may have one. */
 export const longestLine = 4 * 1024 * 1024;
 
 const newline = 0x0a;
 const byteOrderMark = "\ufeff";
 
-/** Lines of a stream as they come. Never more than one piece and one line of the allowed length is held. */
+/** Lines of a stream as they come. At most one piece and one line of the allowed length are held in memory. */
 export async function* readLines(
   pieces: AsyncIterable<Buffer>,
   longest: number = longestLine,

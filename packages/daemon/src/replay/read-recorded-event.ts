@@ -1,17 +1,17 @@
 import { printable, StepEvent } from "@rouse/contract";
 import { digestEvent } from "@rouse/core";
 import type { z } from "zod";
+import { Label } from "./measure-labels.ts";
 import type { ProblemKind } from "./note-problems.ts";
-import { Label } from "./read-labels.ts";
 
-/** What is wrong with a line, without the place it stands at. */
+/** What is wrong with a line, without its place. */
 export interface Flaw {
   readonly kind: ProblemKind;
   readonly message: string;
 }
 
-/** `event` is `null` when the line belongs to no run or is no event. A field that cannot be used counts as not recorded. */
-export type LineReading =
+/** `event` is `null` when the line belongs to no run or is no event. An unusable field counts as not recorded. */
+type LineReading =
   | { readonly trace: string; readonly event: StepEvent; readonly flaws: readonly Flaw[] }
   | { readonly trace: null; readonly event: null; readonly flaws: readonly Flaw[] };
 
@@ -73,10 +73,10 @@ function expected(issue: Issue): string {
   return type === "boolean" ? "true, false" : type === "number" ? "a number" : "a text";
 }
 
-/** Where excerpts are cut, by the format: from there on a text no longer stands for the whole. */
+/** The format cuts excerpts at this length: a text as long as this may not be whole. */
 const excerpt = 300;
 
-/** Who writes a recording by hand gives texts without digests. A digest that is `null` was left out on purpose and stays unknown. */
+/** A recording written by hand has texts without digests. A digest that is `null` was left out on purpose. */
 function withDigests(event: StepEvent): StepEvent {
   const args = isWhole(event.args, event.args_digest) ? event.args : null;
   const text = isWhole(event.text, event.text_digest) ? event.text : null;

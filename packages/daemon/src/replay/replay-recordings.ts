@@ -1,24 +1,22 @@
 import type { Policy, StepEvent } from "@rouse/contract";
-import { describeReadError, type Recording } from "./find-recordings.ts";
+import { describeReadError } from "../config/config-problem.ts";
+import type { Recording } from "./find-recordings.ts";
 import type { Problems } from "./note-problems.ts";
 import { longestLine, readLines, type TextLine } from "./read-lines.ts";
 import { type Flaw, readRecordedEvent } from "./read-recorded-event.ts";
 import { type Replay, type Replayed, startReplay } from "./replay-run.ts";
 import { type RunSketch, startSketch } from "./report/sketch-run.ts";
 
-/** Which policy judges a run, by its name. */
-export type PolicyOf = (trace: string) => Policy;
-
-export interface ReplayOptions {
+interface ReplayOptions {
   readonly recordings: readonly Recording[];
-  /** Every run is judged by each of them, side by side. */
-  readonly policies: readonly PolicyOf[];
+  /** Every run is judged by each of them, chosen by the run's name. */
+  readonly policies: readonly ((trace: string) => Policy)[];
   readonly problems: Problems;
-  /** Whether the recordings are of whole runs, so that their end says something. */
+  /** Whether the recordings hold whole runs, so that their end means something. */
   readonly ended?: boolean;
-  /** Whether what is needed to draw the runs is kept. */
+  /** Whether to keep what is needed to draw the runs. */
   readonly sketches: boolean;
-  /** How far it is, after every piece of work. */
+  /** Called after every line. */
   tell?(progress: Progress): void;
 }
 
@@ -46,12 +44,12 @@ interface OpenRun {
   results: number;
 }
 
-/** Agents' clocks differ by this much without anybody noticing; seconds. */
+/** Seconds by which agents' clocks may differ unnoticed. */
 const skew = 2;
-/** Nobody records a pause like this; a time in milliseconds or a broken clock does. Seconds. */
+/** Seconds. A longer pause comes from a time in milliseconds or a broken clock. */
 const longestPause = 366 * 86_400;
 
-/** Reads recordings line by line and judges their runs, which may be mixed and spread over files. What is held are runs, not their text. */
+/** Reads recordings line by line and judges their runs, which may be mixed and spread over files. No text is kept. */
 export async function replayRecordings(options: ReplayOptions): Promise<readonly JudgedRun[]> {
   const { recordings, policies, problems, sketches } = options;
   const runs = new Map<string, OpenRun>();
@@ -73,7 +71,7 @@ export async function replayRecordings(options: ReplayOptions): Promise<readonly
   }
   return [...runs].map(([trace, run]) => finish(trace, run, problems));
 
-  /** Whether there was anything on it. */
+  /** Returns whether the line is not blank. */
   function takeLine({ number, text, bytes }: TextLine, file: string): boolean {
     if (text === null) {
       const message = `is ${bytes.toLocaleString("en")} bytes long, more than the ${longestLine.toLocaleString("en")} of a line; left out`;

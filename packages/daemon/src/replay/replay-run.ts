@@ -20,7 +20,15 @@ export interface RecordedRun {
 export const verdicts = ["healthy", "suspect", "stuck", "failing"] as const;
 export type Verdict = (typeof verdicts)[number];
 
-export const isGraver = (a: Verdict, b: Verdict): boolean => verdicts.indexOf(a) > verdicts.indexOf(b);
+const isGraver = (a: Verdict, b: Verdict): boolean => verdicts.indexOf(a) > verdicts.indexOf(b);
+
+export type VerdictCounts = Readonly<Record<Verdict, number>>;
+
+export function countVerdicts(runs: readonly Replayed[]): VerdictCounts {
+  const counts: Record<Verdict, number> = { healthy: 0, suspect: 0, stuck: 0, failing: 0 };
+  for (const { verdict } of runs) counts[verdict] += 1;
+  return counts;
+}
 
 /** What was concluded at one event of a run. */
 export interface Moment {
@@ -31,7 +39,7 @@ export interface Moment {
 }
 
 /** Something the policy would have done, and at which event. */
-export interface Deed {
+interface Deed {
   readonly index: number;
   readonly at: MonoMs;
   readonly event: RouseEvent;
@@ -41,16 +49,16 @@ export interface Replayed {
   readonly trace: string;
   /** The gravest verdict of the whole run. */
   readonly verdict: Verdict;
-  /** The event at which it was first reached; `null` for a healthy run. */
+  /** The event at which the verdict was first reached; `null` for a healthy run. */
   readonly index: number | null;
-  /** How long after the first event that was; `null` also where the source has no clock. */
+  /** How long after the first event that was; `null` also when the source has no clock. */
   readonly after: DurationMs | null;
   readonly because: readonly Finding[];
   /** Every change of verdict, oldest first; of a run that never settles, the first `mostKept`. */
   readonly moments: readonly Moment[];
   /** What the policy would have done; the first `mostKept`. */
   readonly actions: readonly Deed[];
-  /** All of them, however many were kept. */
+  /** The count of all alerts, also of those not kept. */
   readonly alerts: number;
   readonly terminations: number;
   readonly events: number;
@@ -65,13 +73,14 @@ export interface Replay {
   finish(): Replayed;
 }
 
-/** Where a source has no clock, its steps come this far apart: too close for any clock to run out. */
+/** Time between steps of a source without a clock: too short for any deadline to pass. */
 const stepTakes = seconds(1);
 const dawn: MonoMs = 0;
 const mostKept = 200;
 
 /**
- * Runs a recorded history through the very code the daemon runs, on virtual time: between two events the agent is looked at exactly when its record asks for it.
+ * Runs a recorded history through the daemon's own `supervise`, on virtual time: between two events the agent is looked
+ * at exactly when its record asks for it.
  */
 export function replayRun({ trace, events }: RecordedRun, policy: Policy): Replayed {
   const replay = startReplay(trace, policy);
@@ -79,9 +88,7 @@ export function replayRun({ trace, events }: RecordedRun, policy: Policy): Repla
   return replay.finish();
 }
 
-/**
- * `ended`: the recording is of a whole run, so one that ends in the middle of a loop never moved on. Of a live agent in the same place nobody can know that.
- */
+/** `ended`: the recording holds a whole run, so one that ends in a loop never moved on. A live agent still could. */
 export function startReplay(trace: string, policy: Policy, ended = false): Replay {
   const state = { record: born(trace), now: dawn, verdict: "healthy" as Verdict, events: 0 };
   const counts = { alerts: 0, terminations: 0 };
@@ -114,7 +121,7 @@ export function startReplay(trace: string, policy: Policy, ended = false): Repla
     if (moments.length < mostKept || worst === moment) moments.push(moment);
   }
 
-  /** Looks when the record wants to be looked at, up to the next event. */
+  /** Wakes the agent whenever its record asks for it, up to the next event. */
   function passUntil(next: MonoMs, index: number): void {
     for (let at = state.record.wakeAt; at !== null && at <= next; at = state.record.wakeAt) {
       state.now = Math.max(at, state.now);
@@ -141,7 +148,7 @@ export function startReplay(trace: string, policy: Policy, ended = false): Repla
   };
 
   function noteEnding(): void {
-    // Who spoke last and called nothing has given its answer: it did not end in the middle.
+    // An agent whose last step is a message without a call has given its answer: it did not end in the middle.
     if (state.record.seen.steps?.owner === "person") return;
     const standing = state.verdict === "suspect" ? judge(state.record).because.filter(isPlainLoop) : [];
     if (standing.length === 0 || !isGraver("stuck", worst?.verdict ?? "healthy")) return;
@@ -166,7 +173,7 @@ export function startReplay(trace: string, policy: Policy, ended = false): Repla
   }
 }
 
-/** The very same thing again; rows of different failures and words without deeds may be the way out. */
+/** Loops of the very same step. Rows of different failures, or words without calls, may lead out of a loop. */
 const plainLoops: ReadonlySet<FindingKind> = new Set<FindingKind>([
   "identical-step",
   "identical-call",
@@ -180,7 +187,7 @@ const isPlainLoop = ({ kind }: Finding): boolean => plainLoops.has(kind);
 const born = (agentId: string): AgentRecord =>
   newRecord({ agentId, agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 }, dawn);
 
-/** Time that runs backwards in a recording stands still here. A run begins with its first event, whatever its clock says then. */
+/** Time that runs backwards in a recording stands still. A run begins at its first event, whatever its clock says. */
 function followTime(): (event: StepEvent, now: MonoMs) => MonoMs {
   let zero: number | null = null;
   let first = true;
@@ -207,6 +214,6 @@ function judge({ health, health: { findings } }: AgentRecord): { verdict: Verdic
 
 const loops: ReadonlySet<FindingKind> = new Set<FindingKind>(loopKinds);
 
-/** Things that repeat, and whatever else makes an agent worth watching. */
+/** Repetition, and whatever else makes an agent worth watching. */
 const isSuspicion = ({ level, kind }: Finding): boolean =>
   level === "degraded" || level === "unresponsive" || (level === "note" && loops.has(kind));

@@ -1,6 +1,5 @@
-import { type Replayed, type Verdict, verdicts } from "./replay-run.ts";
-
-export type VerdictCounts = Readonly<Record<Verdict, number>>;
+import type { JudgedRun } from "./replay-recordings.ts";
+import { countVerdicts, type Replayed, type Verdict, type VerdictCounts, verdicts } from "./replay-run.ts";
 
 export interface SourceSummary {
   /** `null` for runs whose name has no `/`. */
@@ -10,12 +9,12 @@ export interface SourceSummary {
   readonly verdicts: VerdictCounts;
 }
 
-export interface RunsSummary extends Omit<SourceSummary, "source"> {
+interface RunsSummary extends Omit<SourceSummary, "source"> {
   /** In the order of their names. */
   readonly sources: readonly SourceSummary[];
 }
 
-/** Where a run comes from: its name up to the first `/`. */
+/** The source of a run: its name up to the first `/`. */
 export function sourceOf(trace: string): string | null {
   const slash = trace.indexOf("/");
   return slash > 0 ? trace.slice(0, slash) : null;
@@ -38,16 +37,68 @@ const compareNames = (a: string | null, b: string | null): number => {
   return a < b ? -1 : 1;
 };
 
-function count(runs: readonly Replayed[]): Omit<SourceSummary, "source"> {
-  const counts = Object.fromEntries(verdicts.map((verdict) => [verdict, 0])) as Record<Verdict, number>;
-  let events = 0;
-  for (const run of runs) {
-    counts[run.verdict] += 1;
-    events += run.events;
-  }
-  return { runs: runs.length, events, verdicts: counts };
-}
+const count = (runs: readonly Replayed[]): Omit<SourceSummary, "source"> => ({
+  runs: runs.length,
+  events: runs.reduce((sum, run) => sum + run.events, 0),
+  verdicts: countVerdicts(runs),
+});
 
-/** The gravest first; among equals, in the order they came. */
+/** The gravest verdict first; equals in the order they came. */
 export const worstFirst = (runs: readonly Replayed[]): readonly Replayed[] =>
   runs.toSorted((a, b) => verdicts.indexOf(b.verdict) - verdicts.indexOf(a.verdict));
+
+/** One run under two policies. */
+export interface Comparison {
+  readonly trace: string;
+  readonly a: Replayed;
+  readonly b: Replayed;
+  /** What differs; empty when both policies do the same. */
+  readonly differs: readonly Difference[];
+}
+
+type Difference = "verdict" | "index" | "alerts" | "terminations";
+
+export interface ComparisonSummary {
+  readonly runs: number;
+  readonly differing: number;
+  /** How many runs have which verdicts under both policies, where the verdicts differ. */
+  readonly verdicts: readonly { readonly a: Verdict; readonly b: Verdict; readonly runs: number }[];
+  readonly a: Totals;
+  readonly b: Totals;
+}
+
+export interface Totals {
+  readonly verdicts: VerdictCounts;
+  readonly alerts: number;
+  readonly terminations: number;
+}
+
+export function comparePolicies(runs: readonly JudgedRun[]): readonly Comparison[] {
+  return runs.flatMap(({ trace, judged: [a, b] }) => {
+    if (a === undefined || b === undefined) return [];
+    const differs = (["verdict", "index", "alerts", "terminations"] as const).filter((what) => a[what] !== b[what]);
+    return [{ trace, a, b, differs }];
+  });
+}
+
+export function summariseComparison(compared: readonly Comparison[]): ComparisonSummary {
+  const pairs = new Map<string, { a: Verdict; b: Verdict; runs: number }>();
+  for (const { a, b } of compared) {
+    if (a.verdict === b.verdict) continue;
+    const pair = pairs.get(`${a.verdict} ${b.verdict}`) ?? { a: a.verdict, b: b.verdict, runs: 0 };
+    pair.runs += 1;
+    pairs.set(`${a.verdict} ${b.verdict}`, pair);
+  }
+  return {
+    runs: compared.length,
+    differing: compared.filter(({ differs }) => differs.length > 0).length,
+    verdicts: [...pairs.values()].toSorted((one, other) => other.runs - one.runs),
+    a: total(compared.map(({ a }) => a)),
+    b: total(compared.map(({ b }) => b)),
+  };
+}
+
+function total(runs: readonly Replayed[]): Totals {
+  const sum = (what: "alerts" | "terminations") => runs.reduce((all, run) => all + run[what], 0);
+  return { verdicts: countVerdicts(runs), alerts: sum("alerts"), terminations: sum("terminations") };
+}

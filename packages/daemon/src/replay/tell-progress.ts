@@ -1,26 +1,20 @@
 import type { Progress } from "./replay-recordings.ts";
 
-/** Milliseconds between two words about how far it is. */
+/** Milliseconds between two updates. */
 const every = 200;
 const clearLine = "\r\u001b[K";
 
-export interface ProgressLine {
-  tell(progress: Progress): void;
-  /** Leaves nothing behind. */
-  clear(): void;
-}
-
-/** A line that is written over, on a terminal only; elsewhere it would be litter. */
+/** A line that is overwritten, on a terminal only. */
 export function createProgressLine(
   out: Pick<NodeJS.WriteStream, "isTTY" | "write">,
   totalBytes: number | null,
   now: () => number = () => performance.now(),
-): ProgressLine {
+) {
   if (!out.isTTY) return { tell: () => undefined, clear: () => undefined };
   let toldAt = now();
   let written = false;
   return {
-    tell({ bytes, events, runs }) {
+    tell({ bytes, events, runs }: Progress): void {
       const at = now();
       if (at - toldAt < every) return;
       toldAt = at;
@@ -31,7 +25,7 @@ export function createProgressLine(
         `${clearLine}replaying: ${share}${runs.toLocaleString("en")} runs, ${events.toLocaleString("en")} events`,
       );
     },
-    clear() {
+    clear(): void {
       if (written) out.write(clearLine);
       written = false;
     },

@@ -8,6 +8,7 @@ import {
   identityOf,
   isAlive,
   isSame,
+  parseEnvironment,
   parseStat,
   readAllProcesses,
   readIoBytes,
@@ -112,4 +113,8 @@ describe.skipIf(!onLinux)("a process", patient, () => {
     expect(readIoBytes(process.pid)).toBeGreaterThan(0);
     expect(readIoBytes(2 ** 22 + 1)).toBe(0);
   });
+});
+
+it("of a variable that stands twice in an environment the first counts, as the process itself sees it", () => {
+  expect(parseEnvironment("ROUSE_MARK=a\0PATH=/bin\0ROUSE_MARK=b\0").get("ROUSE_MARK")).toBe("a");
 });

@@ -115,9 +115,14 @@ export const markVariable = "ROUSE_MARK";
 export const environmentOf = (pid: number): Map<string, string> =>
   parseEnvironment(readIfThere(`/proc/${pid}/environ`) ?? "");
 
-/** The text of `/proc/PID/environ`. */
+/** The text of `/proc/PID/environ`. Of a variable that stands there twice the first counts, as for `getenv`. */
 export const parseEnvironment = (text: string): Map<string, string> =>
-  new Map(text.split("\0").map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)]));
+  new Map(
+    text
+      .split("\0")
+      .map((pair): [string, string] => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)])
+      .reverse(),
+  );
 
 /** Whether a process was started with this mark. That of another user's process cannot be read and counts as none. */
 export function hasMark(pid: number, mark: string): boolean {

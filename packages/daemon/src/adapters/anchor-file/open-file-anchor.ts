@@ -6,11 +6,11 @@ import type { Anchor } from "../../ports/anchors.ts";
 
 export interface FileAnchorPlace {
   readonly path: string;
-  /** The data folder: a path that is not absolute is meant below it, and its database is no anchor. */
+  /** The data folder: a relative path is meant below it, and its database is no anchor. */
   readonly folder: string;
 }
 
-/** Longer than any seal, so the last one is in it. */
+/** Bytes read from the end of the file: longer than any seal, so the last one is in it. */
 const tailSize = 4096;
 
 /** A file that grows by one line of JSON per seal. */
@@ -35,7 +35,7 @@ export function openFileAnchor({ path, folder }: FileAnchorPlace): Anchor {
   };
 }
 
-/** Also while it is empty, as the log of a database may be: what we append there would be lost, or destroy it. */
+/** Refuses the database's files, also empty ones such as its log: what we append would be lost, or destroy it. */
 async function refuseDatabase(file: string, folder: string): Promise<void> {
   const name = await realpath(file).catch(async () =>
     join(await realpath(dirname(file)).catch(() => ""), basename(file)),

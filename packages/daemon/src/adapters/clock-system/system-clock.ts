@@ -1,7 +1,7 @@
 import { uptime } from "node:os";
 import type { Clock, Timers } from "../../ports/clock.ts";
 
-/** The machine's clocks: monotonic time stands still in a suspend, `uptime` counts it, `Date.now` is whatever it was set to. */
+/** The machine's clocks: monotonic time stops in a suspend, `uptime` counts it, and `Date.now` can be set. */
 export const systemClock: Clock = {
   mono: () => performance.now(),
   wall: () => Date.now(),

@@ -3,42 +3,45 @@ import { randomUUID } from "node:crypto";
 import { StringDecoder } from "node:string_decoder";
 import { type AgentFamily, type DurationMs, seconds } from "@rouse/contract";
 import { findProgram } from "@rouse/core";
-import { createTreeWatch, findCommand, markVariable, readProcess, stopTree, type TreeWatch } from "@rouse/holder";
+import {
+  createTreeWatch,
+  findCommand,
+  markVariable,
+  readProcess,
+  type Spec,
+  stopTree,
+  type TreeWatch,
+} from "@rouse/holder";
 import type { Quota } from "../../ports/holders.ts";
 import { askClaude, askCodex, unknown, type WayToAsk } from "./read-quota.ts";
 
 /** How an agent is started. */
-export interface AskedProgram {
-  readonly family: AgentFamily;
-  readonly command: readonly string[];
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-}
+export type AskedProgram = Pick<Spec, "family" | "command" | "cwd" | "env">;
 
-export interface AskOptions {
+interface AskOptions {
   readonly within?: DurationMs;
-  /** Whoever asks goes away. */
+  /** Aborted when the caller goes away. */
   readonly signal?: AbortSignal;
 }
 
 const answersWithin: DurationMs = seconds(15);
-/** Told that nothing follows, a program tidies up and goes. */
+/** After the end of its input a program tidies up and exits within this time. */
 const leavesWithin: DurationMs = seconds(2);
-/** An answer has some 2 kB, and what is said around it hardly more. */
+/** Bytes. An answer has some 2 kB, and the output around it hardly more. */
 const longestTalk = 1024 * 1024;
 const mostLines = 2000;
 
 const ways: Readonly<Partial<Record<AgentFamily, WayToAsk>>> = { "claude-code": askClaude, codex: askCodex };
 
 /**
- * Asks an agent's own program whether its account may be used, as that program would be started: same file, folder and login. No model is asked and no
- * token spent. Whatever goes wrong is `unknown`.
+ * Asks an agent's own program whether its account may be used, started as the agent is: same file, folder and login. No
+ * model is asked and no token spent. Whatever goes wrong is `unknown`.
  */
 export async function askQuota(program: AskedProgram, { within, signal }: AskOptions = {}): Promise<Quota> {
   const way = ways[program.family];
   if (way === undefined) return unknown("no-way");
   const [name = "", ...args] = program.command;
-  // Behind a shell or npx nobody can say what would be asked.
+  // Behind a shell or npx it is not known which program would be asked.
   if (findProgram([name])?.family !== program.family) return unknown("started-otherwise");
   if (args.some((arg) => way.elsewhere.test(arg))) return unknown("another-account");
   const mark = randomUUID();
@@ -48,7 +51,7 @@ export async function askQuota(program: AskedProgram, { within, signal }: AskOpt
   const isOver = new Promise<void>((over) => child.once("exit", () => over()).once("error", () => over()));
   const patience = AbortSignal.timeout(within ?? answersWithin);
   const quota = await hear(child, way, signal === undefined ? patience : AbortSignal.any([patience, signal]));
-  // Whom it has started by now is known from here on, also without a mark.
+  // The processes it has started by now are known from here on, also those without the mark.
   orNull(() => tree?.look());
   await end(child, isOver, quota === null ? 0 : leavesWithin);
   if (tree !== null) await stopTree(tree, { graceMs: 0 }).catch(() => null);
@@ -56,8 +59,8 @@ export async function askQuota(program: AskedProgram, { within, signal }: AskOpt
 }
 
 /**
- * In a group of its own, which can be ended as a whole. It must not speak for the agent, so it gets nothing of what Rouse told that, and a mark of its own
- * by which whoever leaves the group is found.
+ * Starts the program in a process group of its own, which can be ended as a whole. It must not speak for the agent, so
+ * it gets no ROUSE_ variable; its own mark finds processes that leave the group.
  */
 function startAsking(
   { cwd, env }: AskedProgram,
@@ -78,7 +81,7 @@ function startAsking(
   }
 }
 
-/** Trouble with looking at processes, as with too many open files, is no reason to leave one behind. */
+/** A failed look at processes, as with too many open files, must not keep us from ending the program. */
 function orNull<T>(look: () => T): T | null {
   try {
     return look();
@@ -87,7 +90,7 @@ function orNull<T>(look: () => T): T | null {
   }
 }
 
-/** `null` where it did not start, or the system does not show its processes. */
+/** `null` when the program did not start, or the system does not show its processes. */
 function watchTree({ pid }: ChildProcessWithoutNullStreams, mark: string): TreeWatch | null {
   const agent = pid === undefined ? null : readProcess(pid);
   if (agent === null) return null;
@@ -104,8 +107,8 @@ function watchTree({ pid }: ChildProcessWithoutNullStreams, mark: string): TreeW
 }
 
 /**
- * Reads until the answer is there; `null` when none came in time. What it says is a stranger's word: its length is bounded, each line is looked at once,
- * and a reader judges it.
+ * Reads until the answer is there; `null` when none came in time. The output is untrusted: its length is bounded, and
+ * each line is parsed once.
  */
 function hear(child: ChildProcessWithoutNullStreams, way: WayToAsk, signal: AbortSignal): Promise<Quota | null> {
   const decoder = new StringDecoder("utf8");
@@ -142,17 +145,17 @@ function parse(line: string): unknown {
   }
 }
 
-/** Whoever does not go is killed, and with it whoever is in its group. */
+/** A program that does not exit in time is killed, with its whole group. */
 async function end(child: ChildProcessWithoutNullStreams, isOver: Promise<void>, leaves: DurationMs): Promise<void> {
   child.stdout.removeAllListeners("data").resume();
   child.stdin.end();
   const force = setTimeout(() => killGroup(child), leaves);
-  // At the very moment of its end, before another process can get its number.
+  // At the moment of its exit, before another process can get its number.
   child.once("exit", () => killGroup(child));
   if (child.exitCode !== null || child.signalCode !== null) killGroup(child);
   await isOver;
   clearTimeout(force);
-  // Somebody it started in a group of their own may still have them.
+  // A process it started in another group may still hold these pipes open.
   child.stdout.destroy();
   child.stderr.destroy();
 }

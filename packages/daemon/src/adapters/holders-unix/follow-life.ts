@@ -1,11 +1,10 @@
 import { type DurationMs, Fault, type HolderInfo, type HolderLoss, seconds } from "@rouse/contract";
-import { type HolderFile, isSame, type MonitorId } from "@rouse/holder";
+import { type HolderFile, inputOf, isSame, type MonitorId, wishesOf } from "@rouse/holder";
 import { connectHolder, type HolderConnection, RefusedByHolder } from "../../holders/connect-holder.ts";
-import { doorOf, isHolderAlive, readExitFile, readHolderFile } from "../../holders/read-holder-files.ts";
+import { doorOf, isHolderAlive, readExitFile, readHolderFile, readSpec } from "../../holders/read-holder-files.ts";
 import type { HolderNews, WatchSettings } from "../../ports/holders.ts";
 import type { Log } from "../../ports/log.ts";
 import { hearReports } from "./hear-reports.ts";
-import { readHold } from "./read-hold.ts";
 
 const answerWithin: DurationMs = seconds(5);
 const tryAgainAfter: DurationMs = 500;
@@ -13,7 +12,7 @@ const tryAgainAfter: DurationMs = 500;
 const silentFor: DurationMs = seconds(22);
 const lookEvery: DurationMs = seconds(1);
 
-export interface FollowParts {
+interface FollowParts {
   readonly home: string;
   readonly news: HolderNews;
   readonly monitor: MonitorId;
@@ -27,17 +26,17 @@ export interface Life {
   readonly incarnation: number;
   connection(): HolderConnection | null;
   settle(settings: WatchSettings): void;
-  /** Resolves when there is nothing more to hear of this life. `unmet`: its holder was gone before anybody had heard of it. */
+  /** Resolves when nothing more can be heard of this life. `unmet`: its holder was gone before the first word. */
   readonly over: Promise<"told" | "unmet">;
   stop(): void;
 }
 
-/** One that refuses a monitor has a newer one, or was started for another store. */
+/** `replaced`: a newer monitor has this holder. `lost`: the holder is of no use. `again`: try to connect again. */
 type Heard = "over" | "replaced" | "again" | { readonly lost: HolderLoss };
 
 /**
- * Follows one life of one agent: through its holder for as long as that is there and listens to us, and otherwise by looking at the process itself,
- * until its end is known and told.
+ * Follows one life of one agent until its end is known and told: through its holder while that is there and listens to
+ * us, otherwise by looking at the agent's process.
  */
 export function followLife(file: HolderFile, parts: FollowParts): Life {
   const { agentId, incarnation } = file;
@@ -46,7 +45,7 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
   let stopped = false;
   let met = false;
   let unheardSince = performance.now();
-  /** What was told last of a holder that is of no use, so that it is told once. */
+  /** What was told last about a useless holder, so that it is told once. */
   let toldLoss: string | null = null;
   let wakeUp: () => void = () => {};
 
@@ -68,7 +67,7 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
         await tellEnd("gone");
         break;
       }
-      // A holder of an earlier version never says whom it would listen to: asking again would only look as if it did.
+      // A holder of an earlier version does not say whose it is, so asking again cannot help.
       if (heard === "replaced" && file.store === undefined) {
         await tellEnd("old-epoch");
         break;
@@ -86,10 +85,10 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
     return performance.now() - unheardSince > silentFor ? { lost: "silent" } : "again";
   }
 
-  /** It is there and of no use to us: the agent is shown all the same, and its end is seen by looking at its process. */
+  /** The holder is there and useless: the agent is still shown, and its end is seen by looking at its process. */
   async function withoutHolder(because: HolderLoss): Promise<"over" | "again"> {
     if (!(await isKnown())) return "over";
-    // One that is merely silent may still tell how its agent ended. One that refuses us tells nothing, but writes it down within moments.
+    // A silent holder may still tell how its agent ended. One that refuses us does not, but writes it to a file.
     if (because !== "silent" && isGone()) {
       await tellEnd(because);
       return "over";
@@ -98,7 +97,7 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
     return "again";
   }
 
-  /** Who is held can be read off its files as well. */
+  /** Reads who is held from the files when the holder did not say it. */
   async function isKnown(): Promise<boolean> {
     if (met || news.standing(agentId)?.incarnation === incarnation) return true;
     const hold = readHold(home, file);
@@ -115,18 +114,17 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
       const known = await meet(hold);
       if (known === null) return "over";
       toldLoss = null;
-      if (stopped) return "again"; // while we met it: nobody has closed this line
+      if (stopped) return "again"; // stopped while we met it: `finally` closes the line
       connection = line;
       return await hearReports(line, {
         ...known,
         epoch: parts.monitor.epoch,
-        agentId,
-        incarnation,
-        news,
-        log,
         silentFor,
-        isGone,
-        tellSilence: () => tellLost("silent"),
+        save: (report) => news.reported(agentId, incarnation, report),
+        tellSilence() {
+          log.warn({ agentId }, "the holder of an agent does not answer");
+          return tellLost("silent");
+        },
       });
     } finally {
       if (connection !== null) unheardSince = performance.now();
@@ -144,7 +142,7 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
 
   const isGone = (): boolean => file.agent === null || !isSame(file.agent);
 
-  /** What of its process, while its holder is of no use. */
+  /** Tells whether the process is there while its holder is of no use. */
   async function tellLost(because: HolderLoss): Promise<void> {
     const process = isGone() ? "gone" : "alive";
     if (toldLoss === `${because} ${process}`) return;
@@ -159,7 +157,7 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
     return written?.incarnation === incarnation ? written : null;
   }
 
-  /** The second way to know: the process itself. What the holder wrote down in time still counts. */
+  /** Waits for the end of the process and tells it, with the exit that the holder wrote down, if it did. */
   async function tellEnd(because: HolderLoss): Promise<void> {
     if (!isGone()) await insist(() => tellLost(because));
     while (!stopped && !isGone()) await pause(lookEvery);
@@ -167,7 +165,7 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
     if (!stopped) await insist(() => tellLost(because));
   }
 
-  /** While the store is down nothing can be told; it stays true until it can. */
+  /** While the store is down nothing can be told: tries until it can. */
   async function insist(tell: () => Promise<unknown>): Promise<void> {
     while (!stopped) {
       try {
@@ -194,11 +192,32 @@ export function followLife(file: HolderFile, parts: FollowParts): Life {
   };
 }
 
-/** A life that ended while no monitor was there to see it: told once, from what was written down. */
+/** Tells, from the files, of a life that ended while no monitor was there. */
 export async function tellPastLife(home: string, agentId: string, hold: HolderInfo, news: HolderNews): Promise<void> {
   const written = readExitFile(home, agentId);
   const file = readHolderFile(home, agentId);
   if (file?.agent != null && isSame(file.agent)) return;
   if ((await news.held(hold, true)) === null) return;
   await news.lost(agentId, hold.incarnation, "gone", written?.incarnation === hold.incarnation ? written : null);
+}
+
+/** Who is held, from the files, for a holder that is gone or refuses us; `null` when they are of another life. */
+export function readHold(home: string, file: HolderFile): HolderInfo | null {
+  const spec = readSpec(home, file.agentId);
+  if (spec === null || spec.incarnation !== file.incarnation) return null;
+  const { agentId, agentType, taskId, policy, incarnation, family, structured, foreground } = spec;
+  return {
+    agentId,
+    agentType,
+    taskId,
+    policy,
+    incarnation,
+    family,
+    structured,
+    foreground,
+    input: inputOf(spec),
+    ...wishesOf(spec),
+    pid: file.agent?.pid ?? file.holder.pid,
+    startedAt: file.startedAt,
+  };
 }

@@ -1,31 +1,26 @@
 import { type DurationMs, Fault, type HolderReport } from "@rouse/contract";
 import type { HolderConnection } from "../../holders/connect-holder.ts";
-import type { HolderNews, WatchSettings } from "../../ports/holders.ts";
-import type { Log } from "../../ports/log.ts";
+import type { WatchSettings } from "../../ports/holders.ts";
 
 interface HearingParts {
-  readonly agentId: string;
-  readonly incarnation: number;
   readonly epoch: number;
   readonly lastReport: number;
   readonly settings: WatchSettings;
-  readonly news: HolderNews;
-  readonly log: Log;
   readonly silentFor: DurationMs;
-  readonly isGone: () => boolean;
-  readonly tellSilence: () => Promise<void>;
+  save(report: HolderReport): Promise<unknown>;
+  /** Called when the holder does not answer a probe. */
+  tellSilence(): Promise<void>;
 }
 
 const tryAgainAfter: DurationMs = 1000;
-/** A tree that outlives its agent takes up to the grace of an order to stop. */
+/** Stopping processes that outlive the agent takes up to the grace of the order to stop. */
 const partWithin: DurationMs = 60_000;
 
 /**
- * Hears the reports of one holder, in order, and tells it what was heard only once that is saved. Ends with the exit of the agent, with a newer
- * monitor, or with the connection.
+ * Hears the reports of one holder in order, and acknowledges each one after it is saved. Ends with the exit of the
+ * agent, with a newer monitor, or with the connection.
  */
 export async function hearReports(line: HolderConnection, parts: HearingParts): Promise<"over" | "replaced" | "again"> {
-  const { agentId, incarnation, news, log } = parts;
   const waiting: HolderReport[] = [];
   let heardAt = performance.now();
   let ending: "over" | "replaced" | null = null;
@@ -45,7 +40,7 @@ export async function hearReports(line: HolderConnection, parts: HearingParts): 
     line.close();
   }
 
-  /** Its story is told. It may still owe the answer to an order, so it is the holder who hangs up. */
+  /** The exit is told. The holder may still owe the answer to an order, so it is the holder that hangs up. */
   function partFrom(): void {
     ending ??= "over";
     parting = setTimeout(() => line.close(), partWithin);
@@ -64,7 +59,7 @@ export async function hearReports(line: HolderConnection, parts: HearingParts): 
 
   async function tell(report: HolderReport): Promise<boolean> {
     try {
-      await news.reported(agentId, incarnation, report);
+      await parts.save(report);
       return true;
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
@@ -74,14 +69,11 @@ export async function hearReports(line: HolderConnection, parts: HearingParts): 
     }
   }
 
-  /** Silence of a holder is looked into: it may hang while its agent works, or has ended. */
+  /** A silent holder is probed: it may hang while its agent works or has ended. */
   const watch = setInterval(() => {
     if (performance.now() - heardAt < parts.silentFor) return;
     heardAt = performance.now();
-    line.probe(5000).catch(() => {
-      log.warn({ agentId }, "the holder of an agent does not answer");
-      return parts.tellSilence().catch(() => {});
-    });
+    line.probe(5000).catch(() => parts.tellSilence().catch(() => {}));
   }, 2000);
 
   line.say({ say: "watch", epoch: parts.epoch, after: parts.lastReport });

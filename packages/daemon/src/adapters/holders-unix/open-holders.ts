@@ -1,4 +1,6 @@
-import { type FSWatcher, mkdirSync, watch } from "node:fs";
+import { type FSWatcher, mkdirSync, readdirSync, renameSync, rmSync, watch } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import {
   type ContainOutcome,
   type DurationMs,
@@ -17,13 +19,15 @@ import {
   isPast,
   isSame,
   type MonitorId,
+  type Order,
+  type OutcomeOf,
   type ProcessId,
   rememberOrders,
   stopTree,
   storeFile,
   writeWhole,
 } from "@rouse/holder";
-import { connectHolder, type HolderConnection, NotUnderstood, RefusedByHolder } from "../../holders/connect-holder.ts";
+import { connectHolder, NotUnderstood, type OrderToHolder, RefusedByHolder } from "../../holders/connect-holder.ts";
 import {
   doorOf,
   isHolderAlive,
@@ -45,26 +49,24 @@ import type {
 } from "../../ports/holders.ts";
 import type { Log } from "../../ports/log.ts";
 import { askQuota } from "./ask-quota.ts";
-import { followLife, type Life, tellPastLife } from "./follow-life.ts";
-import { finishForgetting, forgetAgent } from "./forget-agent.ts";
-import { readHold } from "./read-hold.ts";
+import { followLife, type Life, readHold, tellPastLife } from "./follow-life.ts";
 
 const lookEvery: DurationMs = seconds(1);
 const lookForLeftEvery: DurationMs = seconds(2);
 const soon: readonly DurationMs[] = [50, 200, 500];
-/** Stopping by force takes a moment longer than the grace itself. */
+/** A stop by force takes so much longer than the grace itself. */
 const forceTakes: DurationMs = seconds(20);
-/** A long line is typed in pieces, and each may take its time to be seen. One given by a hook waits for the hook, until it is too late for it. */
+/** A long line is typed in pieces, each of which may take a while. One given by a hook waits for the hook. */
 const nudgeTakes: DurationMs = seconds(30);
 const longestNudge = 2000;
 const containTakes: DurationMs = seconds(10);
-/** After that the stop itself is too late. */
+/** After this time the stop itself is too late. */
 const withdrawTakes: DurationMs = seconds(10);
 
-/** Holders of this machine, found by their folders and followed over their sockets. */
+/** The holders of this machine, found by their folders and followed over their sockets. */
 export function openHolders(home: HolderHome, log: Log): Holders {
   const lives = new Map<string, Life>();
-  /** Past lives that were told of, by agent. */
+  /** The past life of each agent whose end was told. */
   const told = new Map<string, number>();
   const began = Date.now();
   let news: HolderNews | null = null;
@@ -76,8 +78,8 @@ export function openHolders(home: HolderHome, log: Log): Holders {
   let watcher: FSWatcher | null = null;
 
   /**
-   * Orders saved by the run before are issued again before this one has saved its epoch. A holder would refuse whoever cannot say who they are, and a
-   * refusal is final; they are tried again instead.
+   * Orders that the last run saved are issued again before this run has saved its epoch. A holder would refuse a
+   * monitor without an epoch, and a refusal is final; so the orders are tried again.
    */
   function ourselves(): MonitorId {
     if (monitor !== null) return monitor;
@@ -89,7 +91,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     for (const agentId of listHeld(home.folder)) lookAt(agentId, news);
   }
 
-  /** A new folder is filled within moments; waiting for the next round would leave its agent unknown for a second. */
+  /** A new folder is filled within moments; without this its agent would be unknown until the next round. */
   function lookSoon(): void {
     for (const delay of soon) setTimeout(look, delay).unref();
   }
@@ -118,7 +120,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     );
   }
 
-  /** It was started and is over (or lost its holder) while no monitor was there; or this monitor knew it and missed the end. */
+  /** A life that began and ended (or lost its holder) without a monitor, or whose end this monitor missed. */
   function tellOfPast(file: HolderFile, to: HolderNews): void {
     const { agentId, incarnation } = file;
     const known = to.standing(agentId);
@@ -134,7 +136,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     });
   }
 
-  /** `rouse run` gives its terminal back and does not stay with what is left: its end is seen here. */
+  /** `rouse run` gives its terminal back and does not wait for leftovers: their end is seen here. */
   async function lookForLeft(to: HolderNews): Promise<void> {
     for (const [agentId, incarnation] of told) {
       const known = to.standing(agentId);
@@ -147,7 +149,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     }
   }
 
-  /** One round after the other; what could not be told is told by the next. */
+  /** One round after the other; what could not be told is told in the next. */
   function lookForLeftAgain(): void {
     leftTimer = setTimeout(() => {
       if (news === null) return;
@@ -161,8 +163,19 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     }, lookForLeftEvery);
   }
 
-  const connectTo = async (file: HolderFile): Promise<HolderConnection> =>
-    connectHolder(doorOf(home.folder, file), { timeoutMs: 5000, monitor: ourselves() });
+  /** Uses a line of its own: a holder that does not know an order hangs up, and other orders would be lost too. */
+  async function orderAlone<O extends Order>(
+    file: HolderFile,
+    order: Omit<OrderToHolder<O>, "epoch">,
+    takes: DurationMs,
+  ): Promise<OutcomeOf<O>> {
+    const line = await connectHolder(doorOf(home.folder, file), { timeoutMs: 5000, monitor: ourselves() });
+    try {
+      return await line.order<O>({ ...order, epoch: ourselves().epoch }, takes);
+    } finally {
+      line.close();
+    }
+  }
 
   async function stop(request: StopRequest): Promise<StopOutcome> {
     const { key, agentId, incarnation, grace, ...conditions } = request;
@@ -170,45 +183,35 @@ export function openHolders(home: HolderHome, log: Log): Holders {
     if (file === null || file.agent === null) return { kind: "refused", because: "not-registered" };
     if (file.incarnation !== incarnation) return { kind: "refused", because: "wrong-incarnation" };
     const { epoch } = ourselves();
-    const order = { key, incarnation, epoch, order: { kind: "stop" as const, graceMs: grace, ...conditions } };
+    const order = { key, incarnation, order: { kind: "stop" as const, graceMs: grace, ...conditions } };
     const line = lives.get(agentId)?.connection() ?? null;
-    if (line !== null) return line.order(order, grace + forceTakes);
+    if (line !== null) return line.order({ ...order, epoch }, grace + forceTakes);
     if (!isHolderAlive(file)) {
       const told = rememberOrders(holderFiles(home.folder, agentId).orders).stop(key);
       if (told !== undefined) return told;
       if (isPast(conditions)) return { kind: "refused", because: "too-late" };
-      // Its agent may not be gone: the same tree, found by what the holder left behind.
+      // The agent may outlive its holder: its process tree is found by what the holder left behind.
       const tree = registeredTree(file, news?.registered(agentId) ?? null);
       return tree === null ? { kind: "refused", because: "not-registered" } : stopTree(tree, { graceMs: grace });
     }
-    let own: HolderConnection | null = null;
     try {
-      own = await connectTo(file);
-      return await own.order(order, grace + forceTakes);
+      return await orderAlone(file, order, grace + forceTakes);
     } catch (error) {
       if (error instanceof RefusedByHolder) return { kind: "refused", because: error.because };
       throw error;
-    } finally {
-      own?.close();
     }
   }
 
-  /** On a line of its own: one that does not know it hangs up. */
   async function withdrawStop({ key, agentId, incarnation }: Parameters<Holders["withdrawStop"]>[0]): Promise<void> {
     const file = readHolderFile(home.folder, agentId);
     if (file?.incarnation !== incarnation || !isHolderAlive(file)) return;
-    let line: HolderConnection | null = null;
     try {
-      line = await connectTo(file);
-      const order = { kind: "withdraw-stop" as const };
-      await line.order({ key, incarnation, epoch: ourselves().epoch, order }, withdrawTakes);
+      await orderAlone(file, { key, incarnation, order: { kind: "withdraw-stop" } }, withdrawTakes);
     } catch (error) {
       log.info(
         { agentId, error: String(error) },
         "a stop could not be taken back; its holder refuses it when it comes too late",
       );
-    } finally {
-      line?.close();
     }
   }
 
@@ -219,56 +222,41 @@ export function openHolders(home: HolderHome, log: Log): Holders {
       const told = rememberOrders(holderFiles(home.folder, agentId).orders).nudge(key);
       return told ?? { kind: "not-sent", because: whyUnreachable(file, file.agent, incarnation) };
     }
-    const order = {
-      kind: "nudge" as const,
-      text: text.slice(0, longestNudge),
-      notAfter,
-      ...(whenIdle && { whenIdle }),
-    };
+    const words = { text: text.slice(0, longestNudge), notAfter, ...(whenIdle && { whenIdle }) };
     const takes = Math.max(0, notAfter - Date.now()) + nudgeTakes;
-    // A line of its own: one that does not understand hangs up, and orders on the other would go with it.
-    let line: HolderConnection | null = null;
     try {
-      line = await connectTo(file);
-      return await line.order({ key, incarnation, epoch: ourselves().epoch, order }, takes);
+      return await orderAlone(file, { key, incarnation, order: { kind: "nudge", ...words } }, takes);
     } catch (error) {
       if (error instanceof NotUnderstood) return { kind: "not-sent", because: "no-input" };
       if (error instanceof RefusedByHolder) return { kind: "not-sent", because: error.because };
       throw error;
-    } finally {
-      line?.close();
     }
   }
 
-  async function contain({ key, agentId, incarnation, ...order }: ContainRequest): Promise<ContainOutcome> {
+  async function contain({ key, agentId, incarnation, lasts, ...how }: ContainRequest): Promise<ContainOutcome> {
     const file = readHolderFile(home.folder, agentId);
     if (file === null || file.agent === null) return { kind: "not-contained", because: "not-registered" };
     if (!isHolderAlive(file)) return { kind: "not-contained", because: "over" };
-    const { how, reason, decidedAt, lasts } = order;
-    const given = { kind: "contain" as const, how, reason, decidedAt, lastsMs: lasts };
-    let line: HolderConnection | null = null;
     try {
-      line = await connectTo(file);
-      return await line.order({ key, incarnation, epoch: ourselves().epoch, order: given }, containTakes);
+      const order = { kind: "contain" as const, ...how, lastsMs: lasts };
+      return await orderAlone(file, { key, incarnation, order }, containTakes);
     } catch (error) {
       if (error instanceof NotUnderstood) return { kind: "not-contained", because: "no-way" };
       if (error instanceof RefusedByHolder) return { kind: "not-contained", because: error.because };
       throw error;
-    } finally {
-      line?.close();
     }
   }
 
   return {
     async begin(to, epoch, store) {
-      // A monitor that could not start saves its epoch on the way out.
+      // A monitor that could not start still saves its epoch, after it was closed.
       if (closed) return;
       news = to;
       monitor = { store, epoch };
       const folder = holdersFolder(home.folder);
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       finishForgetting(home.folder);
-      // For commands of the same user: whom a new agent belongs to, and who takes it over.
+      // Tells commands of the same user which store a new agent belongs to, and which monitor takes it over.
       writeWhole(storeFile(home.folder), JSON.stringify(monitor));
       watcher = watch(folder, lookSoon);
       watcher.on("error", () => watcher?.close());
@@ -284,7 +272,7 @@ export function openHolders(home: HolderHome, log: Log): Holders {
       const spec = lifeToCome(home.folder, agentId, afterIncarnation);
       const quota: Quota =
         spec === null ? { kind: "unknown", because: "begun" } : await askQuota(spec, { signal: closing.signal });
-      // Nobody is started unasked because nobody waited for the answer: the next monitor asks again.
+      // Without an answer no agent is started: the next monitor asks again.
       if (closed) throw new Fault("holder-unreachable", "this monitor is closed", { retryable: true });
       log.info({ agentId, quota }, "asked its program whether its limit is over");
       return quota;
@@ -335,8 +323,42 @@ export function openHolders(home: HolderHome, log: Log): Holders {
   };
 }
 
-/** Whoever owned its terminal is gone, and the terminal with them. */
+/** The holder is gone, and the agent's terminal with it. */
 function whyUnreachable(file: HolderFile, agent: ProcessId, incarnation: number): NudgeRefusal {
   if (file.incarnation !== incarnation) return "wrong-incarnation";
   return isSame(agent) ? "no-input" : "over";
+}
+
+/** A holder stays a moment after its agent, until the monitor knows. */
+const leavesWithin: DurationMs = seconds(8);
+const lookIfGoneEvery: DurationMs = 50;
+
+/** No agent's name begins like this. */
+const removed = ".removed-";
+
+/** Removes the folder of an agent that is over; `false` while its holder or its process is there. */
+async function forgetAgent(home: string, agentId: string): Promise<boolean> {
+  if (!listHeld(home).includes(agentId)) return true;
+  for (let waited = 0; isThere(home, agentId); waited += lookIfGoneEvery) {
+    if (waited >= leavesWithin) return false;
+    await pause(lookIfGoneEvery);
+  }
+  const { folder } = holderFiles(home, agentId);
+  const aside = join(holdersFolder(home), `${removed}${agentId}`);
+  rmSync(aside, { recursive: true, force: true });
+  // Put aside first: an agent that is started with this name now gets a folder of its own.
+  renameSync(folder, aside);
+  rmSync(aside, { recursive: true, force: true });
+  return true;
+}
+
+function isThere(home: string, agentId: string): boolean {
+  const file = readHolderFile(home, agentId);
+  return file !== null && (isHolderAlive(file) || (file.agent !== null && isSame(file.agent)));
+}
+
+/** Removes folders that were put aside by a monitor that was killed before it could remove them. */
+function finishForgetting(home: string): void {
+  for (const name of readdirSync(holdersFolder(home)))
+    if (name.startsWith(removed)) rmSync(join(holdersFolder(home), name), { recursive: true, force: true });
 }

@@ -5,23 +5,20 @@ import type { Quota } from "../../ports/holders.ts";
 /** How a program is asked what is left of its account's quota, on its input and output. */
 export interface WayToAsk {
   readonly args: readonly string[];
-  /** Lines of JSON. */
+  /** What is written to its input, as lines of JSON. */
   readonly says: readonly object[];
-  /** An argument of the agent's own command after which it may use another account than the one that would be asked. */
+  /** An argument in the agent's command with which it may use another account than the one that would be asked. */
   readonly elsewhere: RegExp;
-  /** For one conversation. */
-  listen(): Listener;
+  /** For one conversation. The listener takes each line once and returns `null` until the answer is complete. */
+  listen(): (line: unknown, now: EpochMs) => Quota | null;
 }
-
-/** Hears each line once; `null` until the answer is complete. */
-export type Listener = (line: unknown, now: EpochMs) => Quota | null;
 
 export const unknown = (because: Extract<Quota, { kind: "unknown" }>["because"]): Quota => ({
   kind: "unknown",
   because,
 });
 
-/** The longest window there is has a week. */
+/** The longest window is a week. */
 const longestWindow: DurationMs = days(8);
 
 interface Window {
@@ -30,10 +27,10 @@ interface Window {
   readonly resetsAt: EpochMs | null;
 }
 
-/** Used up until the last of the windows that are full is over. An end that cannot be makes all of it worthless. */
+/** Used up until the last of the full windows ends. One impossible end makes the whole answer worthless. */
 function usedUp(full: readonly Window[], now: EpochMs): Quota {
   const resets = full.flatMap(({ resetsAt }) => resetsAt ?? []);
-  // Also one that is no number at all.
+  // NaN fails this as well.
   if (!resets.every((at) => at > now && at <= now + longestWindow)) return unknown("nonsense");
   const isNamed = full.length > 0 && resets.length === full.length;
   return { kind: "used-up", resetsInMs: isNamed ? Math.max(...resets) - now : null };
@@ -80,7 +77,7 @@ export const askCodex: WayToAsk = {
     const replies = new Map<number, unknown>();
     return (line, now) => {
       const reply = CodexReply.safeParse(line);
-      // The first one counts.
+      // The first reply to a request counts.
       if (!reply.success || replies.has(reply.data.id)) return null;
       replies.set(reply.data.id, reply.data.result);
       if (!replies.has(loginId) || !replies.has(limitsId)) return null;
@@ -90,7 +87,7 @@ export const askCodex: WayToAsk = {
 };
 
 function readCodex(login: unknown, limits: unknown, now: EpochMs): Quota {
-  // The limits of the login are told also where another provider is used, with a key of its own.
+  // Codex tells the limits of the login even when the agent uses another provider with a key of its own.
   const who = CodexLogin.safeParse(login);
   if (!who.success) return unknown("no-answer");
   if (who.data.requiresOpenaiAuth !== true || who.data.authMethod !== "chatgpt") return unknown("another-account");
@@ -133,7 +130,7 @@ const ClaudeReply = z.object({
   response: z.object({ request_id: z.literal(usageId), subtype: z.string(), response: z.unknown().optional() }),
 });
 
-/** The control request of Claude Code's SDK. Without its customizations: nobody's hooks run and no tool server is started for a question. */
+/** The control request of Claude Code's SDK, in safe mode: no hook runs and no tool server is started. */
 export const askClaude: WayToAsk = {
   args: [
     ...["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"],
@@ -151,7 +148,7 @@ export const askClaude: WayToAsk = {
   },
 };
 
-/** Whoever pays by the key has no such limits; nor has a token that was made for scripts the right to see them. */
+/** An account that pays by API key has no such limits, and a token made for scripts may not see them. */
 function judgeClaude({ rate_limits_available, rate_limits }: z.infer<typeof ClaudeUsage>, now: EpochMs): Quota {
   if (!rate_limits_available) return unknown("another-account");
   if (rate_limits === null) return unknown("no-answer");

@@ -3,13 +3,13 @@ import { pino } from "pino";
 import type { Log } from "../../ports/log.ts";
 import { openRotatingFile, type RotatingFileOptions } from "./rotating-file.ts";
 
-/** To a terminal a line a person reads, anywhere else a line of JSON a program reads; always on stderr, so that stdout stays an answer. */
+/** Lines for people on a terminal, lines of JSON elsewhere; always on stderr, because stdout is for answers. */
 export function openLog(level: "info" | "warn" = "info"): Log {
   if (process.stderr.isTTY) return level === "info" ? toTerminal : { ...toTerminal, info: () => undefined };
   return pino({ name: "rouse", level, base: null }, pino.destination({ dest: 2, sync: true }));
 }
 
-/** For a daemon without a terminal: lines of JSON in a file, with times and levels that a person can read as well. */
+/** For a daemon without a terminal: lines of JSON in a file, with times and levels that a person can read too. */
 export function openFileLog(file: Omit<RotatingFileOptions, "wordLoss">): Log {
   const name = "rouse";
   const wordLoss = (lines: number, reason: string): string => {

@@ -2,17 +2,12 @@ import { closeSync, fstatSync, ftruncateSync, openSync, renameSync, statSync, wr
 
 export interface RotatingFileOptions {
   readonly path: string;
-  /** What would grow beyond this begins a new file. */
+  /** A line that would make the file larger begins a new one. */
   readonly maxBytes: number;
   /** How many older files stay: `path.1` is the youngest of them. */
   readonly keep: number;
-  /** The line that stands where others could not be written. */
+  /** The line that is written in place of those that were lost. */
   wordLoss(lines: number, reason: string): string;
-}
-
-export interface RotatingFile {
-  /** Writes a line, or loses it and says so with the next that can be written. Never throws: a log is no reason to fall. */
-  write(line: string): void;
 }
 
 interface OpenFile {
@@ -22,10 +17,10 @@ interface OpenFile {
 }
 
 /**
- * A log that renames itself when it is full. Renaming takes no room on the disk, and replaces the oldest file. Whoever moves or removes the
- * file meanwhile gets a new one.
+ * A log that renames itself when it is full, which takes no room on the disk and replaces the oldest file. When
+ * somebody moves or removes the file, a new one is begun.
  */
-export function openRotatingFile({ path, maxBytes, keep, wordLoss }: RotatingFileOptions): RotatingFile {
+export function openRotatingFile({ path, maxBytes, keep, wordLoss }: RotatingFileOptions) {
   let file: OpenFile | null = null;
   let lost = { lines: 0, reason: "" };
 
@@ -45,7 +40,8 @@ export function openRotatingFile({ path, maxBytes, keep, wordLoss }: RotatingFil
   }
 
   return {
-    write(line) {
+    /** Writes a line, or loses it and says so with the next that can be written. Never throws. */
+    write(line: string): void {
       try {
         const notice = lost.lines === 0 ? "" : wordLoss(lost.lines, lost.reason);
         const bytes = Buffer.from(notice + line);

@@ -2,8 +2,7 @@ import type { DurationMs } from "@rouse/contract";
 import { whyNotTo } from "../../config/read-webhook-address.ts";
 import type { Anchor } from "../../ports/anchors.ts";
 import type { Clock, Timers } from "../../ports/clock.ts";
-import { describeFault } from "./describe-fault.ts";
-import { isTaken, postSigned } from "./post-signed.ts";
+import { describeFault, isTaken, postSigned } from "./post-signed.ts";
 
 export interface WebhookAnchorParts {
   readonly to: URL;
@@ -14,7 +13,7 @@ export interface WebhookAnchorParts {
 
 const longestTry: DurationMs = 10_000;
 
-/** Whoever listens there keeps the seals. It cannot be asked for them. */
+/** The receiver of the webhook keeps the seals. It cannot be asked for them. */
 export function openWebhookAnchor({ to, secret, clock, timers }: WebhookAnchorParts): Anchor {
   return {
     async place(seal, stop) {

@@ -13,8 +13,7 @@ import { handWoundTimers } from "../../engine/hand-wound-timers.test-support.ts"
 import { escalationDesk } from "../../escalations/escalation-desk.test-support.ts";
 import type { Orchestrator } from "../../ports/orchestrator.ts";
 import { openWebhook } from "./open-webhook.ts";
-import { postSigned } from "./post-signed.ts";
-import { signBody } from "./sign-body.ts";
+import { postSigned, signBody } from "./post-signed.ts";
 
 const secret = "s3cret-s3cret-s3cret";
 const dawn = Date.parse("2026-02-05T10:00:00Z");

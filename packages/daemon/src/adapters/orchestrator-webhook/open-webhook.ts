@@ -1,18 +1,23 @@
 import { randomBytes } from "node:crypto";
-import type { AnswerRefusal, DurationMs, EscalationNotice, WebhookMessage } from "@rouse/contract";
+import {
+  type AnswerRefusal,
+  DecisionRequest,
+  type DurationMs,
+  describeIssues,
+  type EscalationNotice,
+  type WebhookMessage,
+} from "@rouse/contract";
 import { verifyWebhook } from "@rouse/sdk";
 import { readWebhookAddress, whyNotTo } from "../../config/read-webhook-address.ts";
 import type { Clock, Timers } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Asked, Orchestrator } from "../../ports/orchestrator.ts";
-import { describeFault } from "./describe-fault.ts";
-import { isTaken, postSigned, type Receipt } from "./post-signed.ts";
-import { readDecision } from "./read-decision.ts";
+import { describeFault, isTaken, postSigned, type Receipt } from "./post-signed.ts";
 
 export interface WebhookParts {
-  /** Asked before every try, because the configuration may change. `null`: nobody is told, the API is the way. */
+  /** Asked before every try, because the configuration may change. `null`: there is no webhook, only the API. */
   url(): string | null;
-  /** Whether a private network is good enough for http. */
+  /** Whether plain http is allowed into a private network. */
   allowPrivate(): boolean;
   readonly secret: string;
   readonly clock: Clock;
@@ -23,7 +28,7 @@ export interface WebhookParts {
 const longestTry: DurationMs = 10_000;
 const firstPause: DurationMs = 1000;
 const longestPause: DurationMs = 60_000;
-/** The rest of the time is left for a person to be told that nobody took it. */
+/** The rest of the time is left to tell a person that nobody took the question. */
 const shareForTrying = 0.9;
 
 interface Errand {
@@ -32,7 +37,6 @@ interface Errand {
   readonly stop: AbortController;
 }
 
-/** What one try came to. */
 type Tried = { readonly kind: "over"; readonly asked: Asked } | { readonly kind: "failed"; readonly problem: string };
 
 type Question = Extract<WebhookMessage, { type: "escalation" }>;
@@ -46,7 +50,7 @@ const refusals: Readonly<Record<AnswerRefusal, string>> = {
 
 const over = (asked: Asked): Tried => ({ kind: "over", asked });
 
-/** The orchestrator behind a webhook: each message is signed, and sent again until it is taken, unwanted, withdrawn or too late. */
+/** The orchestrator behind a webhook. A message is sent again until it is taken, unwanted, withdrawn or too late. */
 export function openWebhook({ url, allowPrivate, secret, clock, timers, log }: WebhookParts): Orchestrator {
   const underWay = new Set<Errand>();
   let closed = false;
@@ -72,7 +76,7 @@ export function openWebhook({ url, allowPrivate, secret, clock, timers, log }: W
       if (tried.kind === "over") return tried.asked;
       problem = tried.problem;
       const left = giveUpAt - clock.mono();
-      // With long pauses much of the time would be left when the next one does not fit any more: the last try comes shortly before its end.
+      // When the next pause does not fit any more, the last try comes shortly before the end of the time that is left.
       const wait = pause < left ? pause : left - longestTry;
       if (wait < firstPause) return { problem };
       await rest(wait, signal);
@@ -93,7 +97,7 @@ export function openWebhook({ url, allowPrivate, secret, clock, timers, log }: W
       const letter = { to, whyNot, delivery, body: JSON.stringify(message), secret, at: clock.wall(), within };
       const receipt = await postSigned(letter, timers, stop.signal);
       if (!isTaken(receipt.status)) return readRefusal(to, receipt.status);
-      // Nobody waits for an answer to a withdrawal, nor for the rest of one that was broken off by ourselves.
+      // The answer to a withdrawal does not matter, nor does one whose request we have aborted.
       if (message.type === "withdrawal" || stop.signal.aborted) return over("delivered");
       return over(await readAnswer(to, message, receipt));
     } catch (error) {
@@ -111,7 +115,7 @@ export function openWebhook({ url, allowPrivate, secret, clock, timers, log }: W
       );
       return "delivered";
     }
-    // Over the nonce, so that no earlier answer decides again, and the id, so that what was meant for one question decides no other.
+    // The signature covers nonce and id, so that an answer counts neither a second time nor for another question.
     const signed = `${nonce}.${id}.${body}`;
     const verdict = signature === null ? "unsigned" : await verifyWebhook(signed, signature, secret, clock.wall());
     if (verdict === "right") return said;
@@ -161,16 +165,36 @@ export function openWebhook({ url, allowPrivate, secret, clock, timers, log }: W
   };
 }
 
-/** Withdrawn: it is known that it came to nothing. Closed: it is not known, and whoever comes after us tries again. */
+/** A withdrawn question is known to be undelivered. After a close it is not known, and the next monitor tries again. */
 function stopped(signal: AbortSignal): Asked {
   if (signal.reason === "withdrawn") return { problem: "it was withdrawn before anybody took it" };
   throw new Error("the webhook was closed while it was being delivered");
 }
 
-/** Only "gone" is final. Everything else may be mended while there is time. */
+/** Only 410 (Gone) is final. Anything else may be mended while there is time. */
 function readRefusal(to: URL, status: number): Tried {
   if (status === 410) return over({ problem: `${to.origin} does not want escalations any more (410)` });
   const redirect = status >= 300 && status < 400;
   const hint = redirect ? "; redirects are not followed, so escalation.webhook_url must be the last address" : "";
   return { kind: "failed", problem: `${to.origin} answered ${status}${hint}` };
+}
+
+/** The decision in the answer's body; `null` when there is none, because the receiver can decide later. */
+function readDecision(
+  body: string | null,
+): { readonly decided: DecisionRequest } | { readonly unreadable: string } | null {
+  if (body === null) return { unreadable: "the answer is longer than 64 kB or was never finished" };
+  const said = parse(body);
+  if (typeof said !== "object" || said === null || !("decision" in said)) return null;
+  // Other fields of the answer are ignored.
+  const parsed = DecisionRequest.strip().safeParse(said);
+  return parsed.success ? { decided: parsed.data } : { unreadable: describeIssues(parsed.error.issues, "answer") };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }

@@ -1,16 +1,16 @@
+import { createHmac } from "node:crypto";
 import { lookup } from "node:dns";
 import { type IncomingMessage, request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
 import type { LookupFunction } from "node:net";
 import type { DurationMs, EpochMs } from "@rouse/contract";
 import type { Timers } from "../../ports/clock.ts";
-import { signBody } from "./sign-body.ts";
 
-export interface Letter {
+interface Letter {
   readonly to: URL;
-  /** Why nothing is sent to the address that the name stands for at this moment; `null` when it may be. */
+  /** Why nothing may be sent to the address that the name resolves to at this moment; `null` when it may. */
   readonly whyNot: (address: string) => string | null;
-  /** The same for the same message however often it is sent, so that the receiver can tell. */
+  /** The same each time a message is sent, so that the receiver can tell a repetition. */
   readonly delivery: string;
   readonly body: string;
   readonly secret: string;
@@ -20,7 +20,7 @@ export interface Letter {
 
 export interface Receipt {
   readonly status: number;
-  /** `null` when it is none of our business, too long, or was never finished. */
+  /** `null` when the status is no success, or the body is too long or was cut off. */
   readonly body: string | null;
   /** The value of `Rouse-Signature`. */
   readonly signature: string | null;
@@ -28,7 +28,7 @@ export interface Receipt {
 
 const longestAnswer = 64 * 1024;
 
-/** Sends it once. Resolves with any answer at all; rejects when there was none in time. Redirects are answers and are not followed. */
+/** Sends a letter once. Resolves with any answer, redirects included; rejects when there was none in time. */
 export function postSigned(letter: Letter, timers: Timers, signal: AbortSignal): Promise<Receipt> {
   const { to, whyNot, body, within } = letter;
   return new Promise<Receipt>((resolve, reject) => {
@@ -43,7 +43,7 @@ export function postSigned(letter: Letter, timers: Timers, signal: AbortSignal):
     const cancel = timers.after(within, () =>
       request.destroy(new Error(`no answer within ${Math.ceil(within / 1000)} s`)),
     );
-    // Once there is an answer, only the answer itself tells how it ended: the request may close while the last of it is still being read.
+    // After an answer, errors of the request no longer count: it may close while the answer is still being read.
     let isAnswered = false;
     const fail = (error: Error): void => (isAnswered ? undefined : reject(error));
     request.on("response", (response) => {
@@ -59,7 +59,7 @@ export function postSigned(letter: Letter, timers: Timers, signal: AbortSignal):
   });
 }
 
-/** The address that is looked at is the one that is connected to: a name cannot stand for another in between. */
+/** Checks the very address that is connected to: the name cannot resolve to another in between. */
 const lookUp =
   (whyNot: Letter["whyNot"]): LookupFunction =>
   (hostname, options, callback) =>
@@ -80,7 +80,7 @@ const headersOf = ({ body, delivery, secret, at }: Letter) => ({
   "rouse-signature": signBody(secret, body, at),
 });
 
-/** The status says whether it was taken; a body that is too long, too slow or cut off changes nothing about that. */
+/** The status says whether the letter was taken; a body that is too long, too slow or cut off does not change that. */
 function readReceipt(response: IncomingMessage, resolve: (receipt: Receipt) => void): void {
   const status = response.statusCode ?? 0;
   const given = response.headers["rouse-signature"];
@@ -103,3 +103,18 @@ function readReceipt(response: IncomingMessage, resolve: (receipt: Receipt) => v
 }
 
 export const isTaken = (status: number): boolean => status >= 200 && status < 300;
+
+/** The value of `Rouse-Signature`. The time is signed with the body, so that a copy sent later is known to be old. */
+export function signBody(secret: string, body: string, at: EpochMs): string {
+  const stamp = Math.floor(at / 1000);
+  return `t=${stamp},v1=${createHmac("sha256", secret).update(`${stamp}.${body}`).digest("hex")}`;
+}
+
+/** Names only the origin: paths of webhooks are often secrets. */
+export function describeFault(to: URL, error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === undefined) return `${to.origin}: ${message}`;
+  if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code))
+    return `the certificate of ${to.origin} is not trusted (${code}); name its issuer's file in NODE_EXTRA_CA_CERTS`;
+  return `${to.origin} cannot be reached (${code})`;
+}

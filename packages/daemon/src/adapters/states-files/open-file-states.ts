@@ -24,7 +24,7 @@ export async function openFileStates(home: string): Promise<States> {
     if (!isHash(stateHash)) throw new Error("a state is named by its hash");
     return join(shelfOf(stateHash), stateHash);
   };
-  // What a death left half-written, nobody was told to be saved.
+  // A state that was half-written when the daemon died was never reported as saved.
   await inFolder("used", () => rm(join(folder, halfWritten), { recursive: true, force: true }));
 
   return {
@@ -46,7 +46,7 @@ async function makeFolder(folder: string): Promise<void> {
   if (made === true) await sync(dirname(folder));
 }
 
-/** On the disk before it has its name: whoever finds the file finds all of it, also after a power cut. */
+/** Syncs a file before it gets its name, so that it is whole whenever it is there, also after a power cut. */
 async function writeWhole(temporary: string, file: string, text: string): Promise<void> {
   try {
     await writeFile(temporary, text, { flag: "wx", mode: 0o600, flush: true });
@@ -57,7 +57,7 @@ async function writeWhole(temporary: string, file: string, text: string): Promis
   }
 }
 
-/** A new name in a folder is on the disk when the folder is. */
+/** A new name in a folder is on the disk only after the folder is synced. */
 async function sync(folder: string): Promise<void> {
   const handle = await open(folder, "r");
   try {

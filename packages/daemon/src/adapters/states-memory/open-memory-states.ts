@@ -1,9 +1,9 @@
 import type { States } from "../../ports/states.ts";
 
-/** What survives when the monitor dies: the next one opens the same. */
+/** What survives the death of a monitor: the next one opens the same folder. */
 export type MemoryFolder = Map<string, string>;
 
-/** For tests and simulations: a folder that a disk never refuses. */
+/** The port in memory, for tests and simulations. */
 export function openMemoryStates(folder: MemoryFolder = new Map()): States {
   return {
     put: async (stateHash, canonicalJson) => void folder.set(stateHash, canonicalJson),

@@ -9,10 +9,10 @@ import type {
   SavedSignal,
 } from "../../ports/store.ts";
 
-export interface MemoryDiskOptions {
+interface MemoryDiskOptions {
   /**
-   * Beats beyond the newest so many of each agent may be dropped (once they are part of its record), for simulations that push
-   * millions through and read few. Without it all are kept until they are tidied.
+   * Older beats of an agent may be dropped once they are part of its record, for simulations that push millions
+   * through. By default all are kept until they are tidied.
    */
   readonly keepBeatsPerAgent?: number;
 }
@@ -26,57 +26,43 @@ export interface AgentShelf {
   readonly hours: Map<EpochMs, BeatStretch>;
 }
 
-/** What survives when the monitor dies: a store is opened on it, crashes, and the next one is opened on the same. It is shard 0 itself. */
-export interface MemoryDisk {
+/** What survives the death of a monitor: the next store is opened on the same disk. The disk itself is shard 0. */
+export class MemoryDisk {
   /** The other shards, by their numbers. */
-  readonly others: Map<number, MemoryDisk>;
-  epoch: number;
+  readonly others = new Map<number, MemoryDisk>();
+  epoch = 0;
   readonly keepBeatsPerAgent: number;
-  readonly shelves: Map<number, AgentShelf>;
-  readonly records: Map<number, SavedRecord>;
+  readonly shelves = new Map<number, AgentShelf>();
+  readonly records = new Map<number, SavedRecord>();
   /** In order of their ids. */
-  events: EventToSave[];
-  readonly actions: Map<string, IntendedAction>;
+  events: EventToSave[] = [];
+  readonly actions = new Map<string, IntendedAction>();
   /** By machine and id. */
-  readonly machines: Map<string, KeptMachine>;
+  readonly machines = new Map<string, KeptMachine>();
   /** By id. */
-  readonly checkpoints: Map<string, SavedCheckpoint>;
-  /** The same by their task, in the order they came. */
-  readonly checkpointsOf: Map<string, SavedCheckpoint[]>;
+  readonly checkpoints = new Map<string, SavedCheckpoint>();
+  /** The same checkpoints by task, in the order they came. */
+  readonly checkpointsOf = new Map<string, SavedCheckpoint[]>();
   /** In order of their numbers. */
-  audit: AuditRecord[];
-  readonly marks: Map<string, string>;
-  lastSignalId: number;
-  lastEventId: number;
-  /** The store that has the disk open; whoever is not it may not write any more. */
-  holder: object | null;
-  /** Lets go of the lock as the kernel does when a process dies: nothing is finished first. */
-  crash(): void;
+  audit: AuditRecord[] = [];
+  readonly marks = new Map<string, string>();
+  lastSignalId = 0;
+  lastEventId = 0;
+  /** The store that has the disk open; no other may write. */
+  holder: object | null = null;
+
+  constructor({ keepBeatsPerAgent = Number.POSITIVE_INFINITY }: MemoryDiskOptions) {
+    this.keepBeatsPerAgent = keepBeatsPerAgent;
+  }
+
+  /** Releases the lock as the kernel does when a process dies: nothing is finished first. */
+  crash(): void {
+    this.holder = null;
+    for (const other of this.others.values()) other.crash();
+  }
 }
 
-export function createMemoryDisk({ keepBeatsPerAgent = Number.POSITIVE_INFINITY }: MemoryDiskOptions = {}): MemoryDisk {
-  return {
-    others: new Map(),
-    epoch: 0,
-    keepBeatsPerAgent,
-    shelves: new Map(),
-    records: new Map(),
-    events: [],
-    actions: new Map(),
-    machines: new Map(),
-    checkpoints: new Map(),
-    checkpointsOf: new Map(),
-    audit: [],
-    marks: new Map(),
-    lastSignalId: 0,
-    lastEventId: 0,
-    holder: null,
-    crash() {
-      this.holder = null;
-      for (const other of this.others.values()) other.crash();
-    },
-  };
-}
+export const createMemoryDisk = (options: MemoryDiskOptions = {}): MemoryDisk => new MemoryDisk(options);
 
 export function shardOf(disk: MemoryDisk, shard: number): MemoryDisk {
   if (shard === 0) return disk;

@@ -1,5 +1,13 @@
-import type { EpochMs } from "@rouse/contract";
-import { type BeatStretch, type RetentionOrder, type SavedSignal, taskMachine } from "../../ports/store.ts";
+import type { CheckpointHead, EpochMs } from "@rouse/contract";
+import {
+  type BeatStretch,
+  type RetentionOrder,
+  type SavedCheckpoint,
+  type SavedSignal,
+  type StatesToKeep,
+  taskMachine,
+} from "../../ports/store.ts";
+import { surplusStates } from "../../ports/surplus-states.ts";
 import type { AgentShelf, MemoryDisk } from "./memory-disk.ts";
 
 const hour = 3_600_000;
@@ -7,7 +15,7 @@ const hour = 3_600_000;
 /** Agents looked at in one step. */
 const agentsPerStep = 500;
 
-/** Memory is quick: a step takes a batch of agents whole. Returns the agent to go on with, `null` when all is tidy. */
+/** Tidies a batch of agents. Returns the index of the next agent, `null` when all is tidy. */
 export function tidyDisk(disk: MemoryDisk, order: RetentionOrder, startAt: number): number | null {
   const historyEnds = order.now - order.history;
   if (startAt === 0) {
@@ -23,7 +31,7 @@ export function tidyDisk(disk: MemoryDisk, order: RetentionOrder, startAt: numbe
   return shelves.length < agentsPerStep ? null : startAt + agentsPerStep;
 }
 
-/** Looks no further than the first young one: the few that a clock set back has dated too early go when it goes. */
+/** Looks no further than the first young entry: one behind it that a wrong clock dated too early goes with it. */
 function keepYoung<T extends { readonly time: EpochMs }>(list: T[], oldest: EpochMs): T[] {
   const young = list.findIndex(({ time }) => time >= oldest);
   if (young === 0) return list;
@@ -47,13 +55,13 @@ function removeWhatIsOver(disk: MemoryDisk, historyEnds: EpochMs): void {
   }
 }
 
-/** Looks no further than the first young beat, which nearly always is the first of all. */
+/** Looks no further than the first young beat, which is nearly always the first of all. */
 function rollUp(shelf: AgentShelf, { now, beats }: RetentionOrder): void {
   const isYoung = ({ id, time }: SavedSignal) => id > shelf.through || (time >= now - beats && time <= now);
   const young = shelf.signals.findIndex(isYoung);
   const looked = young === -1 ? shelf.signals : shelf.signals.slice(0, young);
   if (looked.length === 0) return;
-  // A clock that ran ahead dated some into the future: they stay, but nothing waits for them.
+  // Signals that a fast clock dated into the future stay, but the others do not wait for them.
   const ahead = looked.filter(({ time }) => time > now);
   for (const signal of looked) if (signal.time <= now && signal.kind === "heartbeat") addToHour(shelf, signal);
   shelf.signals.splice(0, looked.length, ...ahead);
@@ -64,7 +72,7 @@ function addToHour(shelf: AgentShelf, { time, body }: SavedSignal): void {
   shelf.hours.set(end, addNewer(shelf.hours.get(end), { at: end, beats: 1, ...countsIn(body) }));
 }
 
-/** The values of the newer win where it has any. */
+/** The newer stretch's values win where it has any. */
 export function addNewer(older: BeatStretch | undefined, newer: BeatStretch): BeatStretch {
   if (older === undefined) return newer;
   return {
@@ -87,3 +95,21 @@ export function countsIn(body: string): Pick<BeatStretch, "tokenCount" | "errorC
 }
 
 const numberOrNull = (value: unknown): number | null => (typeof value === "number" ? value : null);
+
+export function forgetOldStates(disk: MemoryDisk, taskId: string, keep: StatesToKeep): string[] {
+  const chain = disk.checkpointsOf.get(taskId) ?? [];
+  const newestFirst = chain
+    .toSorted((a, b) => b.number - a.number)
+    .map((one) => ({ ...one, isForgotten: one.stateForgotten ?? false }));
+  const surplus = surplusStates(newestFirst, keep);
+  if (surplus.length === 0) return [];
+  const forgotten = new Map<string, SavedCheckpoint>();
+  for (const { isForgotten: _, ...one } of surplus)
+    forgotten.set(one.id, { ...one, state: null, stateForgotten: true });
+  for (const [id, one] of forgotten) disk.checkpoints.set(id, one);
+  disk.checkpointsOf.set(
+    taskId,
+    chain.map((one) => forgotten.get(one.id) ?? one),
+  );
+  return surplus.flatMap(({ state, head }) => (state === null ? (JSON.parse(head) as CheckpointHead).stateHash : []));
+}

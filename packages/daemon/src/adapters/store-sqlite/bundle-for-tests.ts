@@ -11,8 +11,8 @@ export interface BundledStore {
 }
 
 /**
- * Threads and child processes cannot run TypeScript, and a test must not pass on an old build: bundles today's sources the way
- * they ship, into a folder from which npm packages are found.
+ * Threads and child processes cannot run TypeScript, and a test must not pass on an old build: bundles today's sources
+ * the way they ship, into a folder from which npm packages are found.
  */
 export async function bundleStore(): Promise<BundledStore> {
   const here = fileURLToPath(new URL(".", import.meta.url));

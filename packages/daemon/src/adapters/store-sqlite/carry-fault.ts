@@ -1,7 +1,7 @@
 import { Fault } from "@rouse/contract";
 import type { PackedFault } from "./thread-messages.ts";
 
-/** Errors lose their class and fields between threads; these two carry them across. */
+/** Errors lose their class and fields between threads; packFault and unpackFault carry them across. */
 export function packFault(error: unknown): PackedFault {
   const detail = error instanceof Error ? String(error.cause ?? error.stack) : String(error);
   if (error instanceof Fault) {

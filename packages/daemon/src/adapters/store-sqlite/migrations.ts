@@ -1,19 +1,21 @@
+import { createHash } from "node:crypto";
+import { canonicalJson, toIso } from "@rouse/contract";
 import { type DatabaseSync, readPragma } from "@rouse/holder/load-sqlite";
-import { chainOldAudit } from "./chain-old-audit.ts";
 import { transact } from "./transact.ts";
 
-/** "Rous", so that `file rouse.db` and we ourselves can tell our database from somebody else's. */
+/** "Rous" in ASCII, so that `file rouse.db` and we can tell our database from another. */
 export const applicationId = 0x526f7573;
 
 type Step = string | ((db: DatabaseSync) => void);
 
 /**
- * Every step this version knows, oldest first; the number of steps taken is the database's `user_version`. A step that has been
- * released is never edited: write a new one.
+ * Every step this version knows, oldest first; the number of steps taken is the database's `user_version`. A step that
+ * has been released is never edited: write a new one.
  *
- * Signals have no index by agent on purpose. Beats of many agents arrive mixed, so each would dirty an index page of its own:
- * measured with 10,000 agents, 30 µs and 4 kB of log per beat instead of 8 µs and 0.3 kB. Instead each signal names the one
- * before it of the same agent (`before`, 0 for none) and `chains` keeps, now and then, where each agent's chain begins.
+ * Signals have no index by agent on purpose. Beats of many agents arrive mixed, so each would dirty an index page of
+ * its own: measured with 10,000 agents, 30 µs and 4 kB of log per beat instead of 8 µs and 0.3 kB. Instead each signal
+ * names the one before it of the same agent (`before`, 0 for none) and `chains` keeps, now and then, where each agent's
+ * chain begins.
  */
 export const migrations: readonly Step[] = [
   `PRAGMA application_id = ${applicationId};
@@ -64,7 +66,7 @@ export const migrations: readonly Step[] = [
      WHERE type IN ('HOLD_STARTED', 'HOLD_ENDED');`,
 ];
 
-/** `state_file` is the hash of a state that lies in a file. Rows of checkpoints stay small: larger states are never in them. */
+/** `state_file` is the hash of a state in a file. Rows of checkpoints stay small: larger states are never in them. */
 function addTasksAndChainAudit(db: DatabaseSync): void {
   db.exec(
     `CREATE TABLE tasks (id TEXT PRIMARY KEY, over_at REAL, record TEXT NOT NULL);
@@ -99,4 +101,42 @@ export function migrate(db: DatabaseSync, steps = migrations): void {
 function take(db: DatabaseSync, step: Step): void {
   if (typeof step === "string") db.exec(step);
   else step(db);
+}
+
+interface OldLine {
+  readonly time: number;
+  readonly actor: string;
+  readonly action: string;
+  readonly reason: string;
+}
+
+/**
+ * Makes a chain of the audit of schema 1, which had neither numbers nor hashes. It is part of a migration step, so it
+ * stays as it is even if the trail's format changes. Lines that were not vouched for before are from here on.
+ */
+function chainOldAudit(db: DatabaseSync): void {
+  const add = db.prepare(
+    `INSERT INTO audit (number, time, actor, action, subject, reason, evidence, policy, before, hash, signature)
+     VALUES (?, ?, ?, ?, ?, ?, '{}', NULL, ?, ?, NULL)`,
+  );
+  let number = 0;
+  let before = "0".repeat(64);
+  for (const old of db.prepare<[], OldLine>("SELECT time, actor, action, reason FROM old_audit ORDER BY id").all()) {
+    number++;
+    const time = toIso(old.time);
+    const { actor, reason } = old;
+    const { action, subject } = splitAction(old.action);
+    const line = { number, time, actor, action, subject, reason, evidence: {}, policy: null, before };
+    const hash = createHash("sha256").update(canonicalJson(line)).digest("hex");
+    add.run(number, time, actor, action, subject, reason, before, hash);
+    before = hash;
+  }
+  if (number === 0) return;
+  db.prepare("INSERT INTO marks (key, value) VALUES ('audit-head', ?)").run(JSON.stringify({ number, hash: before }));
+}
+
+/** "stop worker-1" was about worker-1; "freeze" was about nobody. */
+function splitAction(text: string): { action: string; subject: string | null } {
+  const [action = "", ...subject] = text.split(" ");
+  return { action, subject: subject.length === 0 ? null : subject.join(" ") };
 }

@@ -2,7 +2,7 @@ import { Fault } from "@rouse/contract";
 import { sqliteCodeOf } from "@rouse/holder/load-sqlite";
 import { textOf } from "./carry-fault.ts";
 
-/** What a failed system call or SQLite's own code means for whoever starts Rouse. */
+/** What a failed system call or a code of SQLite means when Rouse starts. */
 export function nameOpenFault(error: unknown, path: string): unknown {
   const code = codeOf(error);
   if (isDamage(code)) return new Fault("database-damaged", damagedMessage(path), { cause: error });
@@ -12,7 +12,7 @@ export function nameOpenFault(error: unknown, path: string): unknown {
   return nameFault(error, path);
 }
 
-/** What it means while Rouse runs. Anything else is a bug and stays what it is. */
+/** What a code of SQLite means while Rouse runs. Any other error is a bug and stays what it is. */
 export function nameFault(error: unknown, path: string): unknown {
   const code = codeOf(error);
   if (isDamage(code)) return new Fault("database-damaged", damagedWhileRunning(path), { cause: error });

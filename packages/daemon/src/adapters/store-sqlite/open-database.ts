@@ -31,8 +31,8 @@ export function openDatabase(folder: string, shard: number): OpenDatabase {
 }
 
 /**
- * An exclusive transaction on a file of its own that is never ended: the kernel lets go of it when this process dies, however
- * that happens, and no stale lock file is left to explain.
+ * An exclusive transaction on a file of its own that is never ended: the kernel lets go of it when this process dies,
+ * however that happens, and no stale lock file is left to explain.
  */
 function lockShard(folder: string, file: string): DatabaseSync {
   const path = join(folder, file);
@@ -58,8 +58,8 @@ const alreadyRunning = (folder: string, cause: unknown): Fault =>
   );
 
 /**
- * SQLite gives its -wal and -shm files the mode of the database. An existing file is never opened here: closing any descriptor
- * of it would drop the locks that this process holds on it.
+ * SQLite gives its -wal and -shm files the mode of the database. An existing file is never opened here: closing any
+ * descriptor of it would drop the locks that this process holds on it.
  */
 function createPrivately(folder: string, path: string): void {
   try {
@@ -70,11 +70,11 @@ function createPrivately(folder: string, path: string): void {
     return;
   }
   const directory = openSync(folder, "r");
-  fsyncSync(directory); // otherwise the new file may be gone after a power cut, with everything in it
+  fsyncSync(directory); // otherwise the new file may be gone after a power cut
   closeSync(directory);
 }
 
-/** Looks through a read-only connection: a writing one would merge the -wal file on close, and the file was to be left alone. */
+/** Looks through a read-only connection: a writing one would merge the -wal file on close, and change the file. */
 function refuseWhatIsNotOurs(path: string): void {
   const db = new DatabaseSync(path, { readOnly: true, timeout: 250 });
   try {
@@ -94,11 +94,11 @@ function connect(path: string): DatabaseSync {
   try {
     db.exec("PRAGMA journal_mode = WAL");
     db.exec("PRAGMA synchronous = FULL");
-    // Pages until the log is merged into the database; a longer log makes the one commit that has to merge it wait longer.
+    // Pages until the log is merged into the database; with more, the commit that has to merge it waits longer.
     db.exec("PRAGMA wal_autocheckpoint = 1000");
     db.exec("PRAGMA cache_size = -16000"); // 16 MB; the drivers would take two
     db.exec("PRAGMA temp_store = MEMORY");
-    db.exec("BEGIN IMMEDIATE; ROLLBACK"); // SQLite opens what it cannot write without a word; this says it now
+    db.exec("BEGIN IMMEDIATE; ROLLBACK"); // SQLite opens a read-only file without an error; this fails at once
     migrate(db);
     return db;
   } catch (error) {

@@ -7,15 +7,15 @@ import { packCommit, unpackLine, unpackRecords, unpackSignals } from "./pack.ts"
 import type { CallName, Calls, HistoryQuestion, PackedEvent } from "./thread-messages.ts";
 
 export interface SqliteStoreOptions {
-  /** Exists already, and only its owner may look into it. */
+  /** The data folder: exists already, and only its owner may read it. */
   readonly folder: string;
-  /** Embedded, there is one: 0. */
+  /** Which shard; there is only 0 unless several monitors share the fleet. */
   readonly shard?: number;
-  /** The bundle of worker.ts; it is looked for beside this file's own bundle. */
+  /** The bundle of worker.ts; by default the one beside this file's own bundle. */
   readonly workerFile?: URL;
 }
 
-/** The port on SQLite, which runs in a thread of its own. Each shard has its own file: one shard costs nothing for there being others. */
+/** The port on SQLite, which runs in a thread of its own. Each shard has a file of its own. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { folder, shard = 0, workerFile = bundledWorker() } = options;
   let line: Promise<WorkerLine> | null = null;
@@ -80,26 +80,21 @@ async function openLine(workerFile: URL, which: Calls["open"]["ask"], onEnd: () 
 }
 
 async function readResumption(call: WorkerLine["call"]): Promise<Resumption> {
-  const records: SavedRecord[] = [];
-  for (let after = Number.MIN_SAFE_INTEGER, isMore = true; isMore; ) {
-    const part = unpackRecords(await call("readRecords", after));
-    for (const record of part) records.push(record);
-    after = part.at(-1)?.agentNo ?? after;
-    isMore = part.length > 0;
-  }
+  const records = await readParts<SavedRecord>(async (last) =>
+    unpackRecords(await call("readRecords", last?.agentNo ?? Number.MIN_SAFE_INTEGER)),
+  );
   const throughs = new Float64Array(records.flatMap(({ agentNo, through }) => [agentNo, through]));
   const rest = await call("readRest", throughs);
-  return { ...rest, records, machines: await readMachines(call), signals: unpackSignals(rest.signals) };
+  const machines = await readParts<KeptMachine>((last) => call("readMachines", last ?? { machine: "", id: "" }));
+  return { ...rest, records, machines, signals: unpackSignals(rest.signals) };
 }
 
-async function readMachines(call: WorkerLine["call"]): Promise<KeptMachine[]> {
-  const machines: KeptMachine[] = [];
-  for (let isMore = true; isMore; ) {
-    const part = await call("readMachines", machines.at(-1) ?? { machine: "", id: "" });
-    for (const kept of part) machines.push(kept);
-    isMore = part.length > 0;
-  }
-  return machines;
+/** Reads part after part, each from the last row of the one before, until one is empty. */
+async function readParts<T>(readAfter: (last: T | undefined) => Promise<readonly T[]>): Promise<T[]> {
+  const rows: T[] = [];
+  for (let part = await readAfter(undefined); part.length > 0; part = await readAfter(rows.at(-1)))
+    for (const row of part) rows.push(row);
+  return rows;
 }
 
 async function readHistory(question: HistoryQuestion, call: WorkerLine["call"]): Promise<BeatStretch[]> {
@@ -120,6 +115,6 @@ const toSavedEvent = ({ id, time, type, payload }: PackedEvent): SavedEvent =>
 
 function bundledWorker(): URL {
   const beside = new URL("./store-sqlite-worker.js", import.meta.url);
-  // Run from the sources there is nothing beside: the last build is used.
+  // Run from the sources, there is no bundle beside this file: the last build is used.
   return existsSync(beside) ? beside : new URL("../../../dist/store-sqlite-worker.js", import.meta.url);
 }

@@ -1,9 +1,10 @@
 import { type DatabaseSync, prepareArrays, type Statement } from "@rouse/holder/load-sqlite";
 import type { EventQuery, SavedSignal } from "../../ports/store.ts";
 import type { Chains } from "./chain-signals.ts";
+import { addOlder, countsIn, type Stretches, type StretchPart } from "./fold-stretches.ts";
 import { narrow } from "./narrow.ts";
 import { packSignals } from "./pack.ts";
-import type { PackedEvent, PackedSignals } from "./thread-messages.ts";
+import type { HistoryPart, HistoryQuestion, PackedEvent, PackedSignals } from "./thread-messages.ts";
 
 export type SignalRow = [
   id: number,
@@ -31,7 +32,7 @@ export const prepareSignals = <P extends unknown[]>(db: DatabaseSync, which: str
 
 export function prepareReading(db: DatabaseSync, chains: Chains) {
   const signalById = prepareSignals<[number]>(db, "WHERE id = ?");
-  /** The agent's newest signal, or the newest below an id, which need not be one of its own, nor be there any more. */
+  /** The agent's newest signal, or its newest below an id, which may be of another agent or gone. */
   function newestBelow(agentNo: number, before: number | null): number {
     if (before === null) return chains.newestOf(agentNo);
     const row = signalById.get(before);
@@ -79,4 +80,48 @@ function readEvents(db: DatabaseSync, query: EventQuery): PackedEvent[] {
        ORDER BY id ${query.newestFirst ? "DESC" : "ASC"} LIMIT ?`,
     )
     .all(...values, query.limit);
+}
+
+/** A day of beats takes a while to read; commits get a turn between the parts. */
+const signalsPerPart = 1000;
+
+/** So many signals in a row from before the range end the search: a single one may have been dated by a wrong clock. */
+const oldOnesInARow = 100;
+
+export function prepareHistory(db: DatabaseSync, chains: Chains): (question: HistoryQuestion) => HistoryPart {
+  const signalById = prepareSignals<[number]>(db, "WHERE id = ?");
+  const hours = db.prepare<[number, number, number], Omit<StretchPart, "nth"> & { readonly hour: number }>(
+    `SELECT hour, beats, token_count AS tokenCount, error_count AS errorCount, tool_call_count AS toolCallCount
+     FROM beat_hours WHERE agent_no = ? AND hour > ? AND hour <= ? ORDER BY hour DESC`,
+  );
+
+  return (question) => {
+    const { agentNo, from, to, step } = question;
+    const stretches: Stretches = new Map();
+    let id = question.resumeAt ?? chains.newestOf(agentNo);
+    for (let read = 0, old = 0; old < oldOnesInARow; read++) {
+      if (read === signalsPerPart) return { stretches: [...stretches.values()], resumeAt: id };
+      const row = signalById.get(id);
+      if (row === undefined) break;
+      const [, , before, , time, kind, body] = row;
+      old = time <= from ? old + 1 : 0;
+      if (kind === "heartbeat" && time > from && time <= to) addBeat(stretches, nthStretch(time, from, step), body);
+      id = before;
+    }
+    for (const { hour, ...counted } of hours.all(agentNo, from, to)) {
+      addOlder(stretches, { nth: nthStretch(hour, from, step), ...counted });
+    }
+    return { stretches: [...stretches.values()], resumeAt: null };
+  };
+}
+
+const nthStretch = (time: number, from: number, step: number): number => Math.ceil((time - from) / step);
+
+const unknown = { tokenCount: null, errorCount: null, toolCallCount: null };
+
+function addBeat(stretches: Stretches, nth: number, body: string): void {
+  const known = stretches.get(nth);
+  // Parsing costs more than reading, and is needed only until all values of the stretch are known.
+  const isKnown = known && known.tokenCount !== null && known.errorCount !== null && known.toolCallCount !== null;
+  addOlder(stretches, { nth, beats: 1, ...(isKnown ? unknown : countsIn(body)) });
 }

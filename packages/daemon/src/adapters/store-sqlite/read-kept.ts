@@ -2,9 +2,26 @@ import type { DatabaseSync } from "@rouse/holder/load-sqlite";
 import type { AuditQuery, SavedCheckpoint, SavedHead } from "../../ports/store.ts";
 import { narrow } from "./narrow.ts";
 import type { Calls, PackedLine } from "./thread-messages.ts";
-import { fromWhole, selectWhole } from "./whole-text.ts";
 
-/** The audit, marks and checkpoints: few, and each found by an index of its own. */
+/*
+ * The drivers cut a text off at a NUL, when they read or write it, and a line of the audit trail would no longer be
+ * what was hashed. So a text with a NUL travels as bytes: SQL makes a text of them when it is written, `fromWhole` when
+ * read.
+ */
+
+/** For a place where SQL says `CAST(? AS TEXT)`. */
+export const toWhole = (text: string | null): string | Uint8Array | null =>
+  text?.includes("\0") ? Buffer.from(text) : text;
+
+/** Selects a column of texts for `fromWhole`. */
+const selectWhole = (column: string): string =>
+  `iif(instr(CAST(${column} AS BLOB), x'00'), CAST(${column} AS BLOB), ${column}) AS ${column}`;
+
+/** Bytes without a NUL were not written by us: they stay as they are, so that checking the trail finds them. */
+const fromWhole = (value: unknown): unknown =>
+  value instanceof Uint8Array && value.includes(0) ? Buffer.from(value).toString() : value;
+
+/** Reads the audit trail, marks and checkpoints: few rows, each found by an index. */
 export function prepareReadingKept(db: DatabaseSync) {
   const head = "id, task_id AS taskId, number, time, head";
   const heads = db.prepare<[string, number, number], SavedHead>(
@@ -49,7 +66,7 @@ const auditTexts = [
   "signature",
 ];
 
-/** Whoever wrote to the trail may have left numbers that are not safe to read as integers: they are to be shown, not thrown. */
+/** A tampered trail may hold numbers that are not safe integers: they are to be shown, so reading must not throw. */
 const auditColumns = `CAST(number AS REAL) AS number, ${auditTexts.map(selectWhole).join(", ")}`;
 
 function readAudit(db: DatabaseSync, query: AuditQuery): PackedLine[] {

@@ -5,7 +5,7 @@ import { packRecords, packSignals } from "./pack.ts";
 import { prepareSignals, type SignalRow, toSignal } from "./read-back.ts";
 import type { PackedRecords, PackedRest } from "./thread-messages.ts";
 
-/** Records travel in parts: 100,000 of them at once would fill this thread's memory twice over. */
+/** Records travel in parts: 100,000 at once would fill this thread's memory twice over. */
 const recordsPerPart = 2000;
 const machinesPerPart = 2000;
 const signalsPerLook = 5000;
@@ -31,8 +31,9 @@ export function prepareResuming(db: DatabaseSync, chains: Chains) {
   const lastEvent = db.prepare<[], { seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'events'");
 
   /**
-   * What resuming needs lies nearly always among the last signals of all, and reading those in order is twice as quick as
-   * following each agent's chain. Where it thins out (the record of some agent was not saved for long), chains are followed.
+   * What resuming needs lies nearly always among the last signals of all, and reading those in order is twice as quick
+   * as following each agent's chain. Where it thins out (the record of some agent was not saved for long), chains are
+   * followed.
    */
   function signalsAfter(throughs: ReadonlyMap<number, number>): SavedSignal[] {
     const found: SavedSignal[] = [];
@@ -74,14 +75,14 @@ export function prepareResuming(db: DatabaseSync, chains: Chains) {
     readMachines: ({ machine, id }: Pick<SavedMachine, "machine" | "id">): KeptMachine[] =>
       machines.all(machine, id, machinesPerPart),
 
-    /** Everything but the machines and the records, whose `through`s (agentNo, through, …) say which signals are needed. */
+    /** All but machines and records; the records' `through`s (agentNo, through, …) say which signals are needed. */
     readRest(throughs: Float64Array): PackedRest {
       const byAgent = new Map<number, number>();
       let lastSignalId = chains.highest();
       for (let i = 0; i < throughs.length; i += 2) {
         const through = throughs[i + 1] ?? 0;
         byAgent.set(throughs[i] ?? 0, through);
-        // Tidying removes only what is part of a record, so a record remembers the ids of signals that are gone.
+        // Tidying removes signals that are part of a record, so `through` may be higher than any signal left.
         lastSignalId = Math.max(lastSignalId, through);
       }
       return {

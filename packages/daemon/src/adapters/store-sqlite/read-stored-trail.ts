@@ -7,7 +7,7 @@ import { nameOpenFault } from "./name-fault.ts";
 import { unpackLine } from "./pack.ts";
 import { prepareReadingKept } from "./read-kept.ts";
 
-/** Reads the audit trail of a data folder while nobody has it open, or while somebody does. Writes nothing. */
+/** Reads the audit trail of a data folder, whether a daemon has it open or not. Writes nothing. */
 export function readStoredTrail(folder: string): StoredTrail {
   const path = join(folder, "rouse.db");
   if (!existsSync(path)) throw new Fault("daemon-unreachable", `no Rouse is running, and there is no ${path} to read`);
@@ -23,7 +23,7 @@ export function readStoredTrail(folder: string): StoredTrail {
   }
 }
 
-/** In one transaction, which ends with the connection: a Rouse that is still there may write meanwhile. */
+/** In one transaction, which ends with the connection: a running daemon may write meanwhile. */
 function readFrom(db: DatabaseSync, path: string): StoredTrail {
   if (Number(readPragma(db, "user_version")) < 2)
     throw new Fault(

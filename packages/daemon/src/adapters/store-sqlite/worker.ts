@@ -1,15 +1,13 @@
 import { parentPort } from "node:worker_threads";
 import { packFault } from "./carry-fault.ts";
 import { openChains } from "./chain-signals.ts";
-import { prepareForgettingStates } from "./forget-states.ts";
 import { nameFault } from "./name-fault.ts";
 import { type OpenDatabase, openDatabase } from "./open-database.ts";
-import { prepareReading } from "./read-back.ts";
-import { prepareHistory } from "./read-history.ts";
+import { prepareHistory, prepareReading } from "./read-back.ts";
 import { prepareReadingKept } from "./read-kept.ts";
 import { prepareResuming } from "./read-resumption.ts";
 import type { Answer, Ask, CallName, Calls } from "./thread-messages.ts";
-import { prepareTidying } from "./tidy-up.ts";
+import { prepareForgettingStates, prepareTidying } from "./tidy-up.ts";
 import { prepareWriting } from "./write-commit.ts";
 
 /**

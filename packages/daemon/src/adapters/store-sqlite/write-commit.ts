@@ -3,9 +3,9 @@ import type { DatabaseSync } from "@rouse/holder/load-sqlite";
 import { epochLost, type SavedCheckpoint } from "../../ports/store.ts";
 import type { Chains } from "./chain-signals.ts";
 import { kinds, numbersPerSignal } from "./pack.ts";
+import { toWhole } from "./read-kept.ts";
 import type { PackedCommit, PackedLine, PackedRecords, PackedSignals } from "./thread-messages.ts";
 import { transact } from "./transact.ts";
-import { toWhole } from "./whole-text.ts";
 
 export function prepareWriting(db: DatabaseSync, chains: Chains) {
   const statements = prepare(db);

@@ -1,6 +1,6 @@
 interface Member {
   readonly key: string;
-  /** Where its value stands in the text. */
+  /** Where the value stands in the text. */
   readonly from: number;
   readonly to: number;
 }
@@ -8,8 +8,8 @@ interface Member {
 type Value = string | number | boolean | null;
 
 /**
- * Sets members of a JSON object in its text and leaves every other character as it is: numbers too long for us, spacing and repeated keys are their
- * owner's. The text must be one valid object.
+ * Sets members of a JSON object in its text and leaves every other character as it is: numbers too long for us, spacing
+ * and repeated keys belong to the owner. The text must be one valid object.
  */
 export function editMembers(text: string, changes: ReadonlyMap<string, Value>): string {
   const members = findMembers(text);
@@ -18,13 +18,13 @@ export function editMembers(text: string, changes: ReadonlyMap<string, Value>): 
   let edited = addMembers(text, members.at(-1) ?? null, added);
   for (const { key, from, to } of members.toReversed()) {
     const value = changes.get(key);
-    // Of keys that are there twice the last one counts; setting both keeps it so.
+    // Of a repeated key the last one counts; all of them are set.
     if (value !== undefined) edited = edited.slice(0, from) + JSON.stringify(value) + edited.slice(to);
   }
   return edited;
 }
 
-/** Behind the last member, and spaced the way the first one is. */
+/** New members go behind the last one, spaced the way the first one is. */
 function addMembers(text: string, last: Member | null, added: readonly (readonly [string, Value])[]): string {
   const space = /^[^:]*:\s/.test(text) ? " " : "";
   const written = added.map(([key, value]) => `${JSON.stringify(key)}:${space}${JSON.stringify(value)}`);
@@ -66,7 +66,7 @@ function endOfValue(text: string, from: number): number {
   return at;
 }
 
-/** Behind the closing quote. */
+/** The index behind the closing quote. */
 function endOfString(text: string, from: number): number {
   let at = from + 1;
   while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1;

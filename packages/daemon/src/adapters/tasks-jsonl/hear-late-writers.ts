@@ -2,7 +2,7 @@ import type { FileHandle } from "node:fs/promises";
 
 interface LeftBehind {
   readonly handle: FileHandle;
-  /** What it held when it was last looked at, and when that was written. */
+  /** The content at the last look, and when it was written. */
   bytes: Buffer;
   stamp: bigint | null;
   looks: number;
@@ -11,16 +11,15 @@ interface LeftBehind {
 const looksEach = 3;
 const mostKept = 8;
 
-/** What somebody wrote into a file after it was replaced. */
+/** What somebody wrote into the old file after it was replaced. */
 export interface LateWords {
-  /** What the file held before, and what it holds now. */
   readonly before: Buffer;
   readonly now: Buffer;
 }
 
 /**
- * Whoever opened the file just before it was replaced writes into the old one, which has no name any more. It is kept open for a few looks, so that
- * nothing they wrote is lost.
+ * A program that opened the file just before it was replaced writes into the old one, which has no name any more. The
+ * old file is kept open for a few looks, so that nothing written there is lost.
  */
 export function hearLateWriters() {
   let kept: LeftBehind[] = [];
@@ -64,7 +63,7 @@ export function hearLateWriters() {
   };
 }
 
-/** The file with the late words in it; `null` when both were rewritten and nobody can say which one is meant. */
+/** The file with the late words in it; `null` when both files were rewritten and nobody can say which one is meant. */
 export function addLateWords(current: Buffer, ours: Buffer | null, { before, now }: LateWords): Buffer | null {
   if (now.subarray(0, before.length).equals(before)) return append(current, now.subarray(before.length));
   return ours?.equals(current) ? now : null;

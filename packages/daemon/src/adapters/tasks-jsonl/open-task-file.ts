@@ -1,14 +1,14 @@
+import { watch } from "node:fs";
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { DurationMs } from "@rouse/contract";
 import type { Timers } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { TaskDesk, TaskSource } from "../../ports/task-source.ts";
 import { tendFile } from "./tend-file.ts";
-import { watchFile } from "./watch-file.ts";
 
 export interface TaskFileParts {
-  /** As it is configured, asked before every look, because that may change. `undefined`: there is none. */
+  /** The configured path, asked before every look because it may change. `undefined`: there is none. */
   file(): string | undefined;
   /** What a relative path starts from. */
   readonly folder: string;
@@ -23,13 +23,13 @@ interface Tended {
 }
 
 const lookEvery: DurationMs = 3000;
-/** An editor does several things in a row, and so do agents. */
+/** An editor touches a file several times in a row, and so do agents. */
 const afterTouch: DurationMs = 50;
 const afterChange: DurationMs = 200;
 /** A long file is written less often. */
 const perMegabyte: DurationMs = 500;
 
-/** Tasks in a file of JSON lines, for whoever has no orchestrator. A file that is not there is waited for; it is never made. */
+/** Tasks in a file of JSON lines, for people without an orchestrator. A missing file is waited for, never made. */
 export function openTaskFile({ file, folder, timers, log }: TaskFileParts): TaskSource {
   const pause = (): Promise<void> => new Promise((resolve) => timers.soon(resolve));
   let desk: TaskDesk | null = null;
@@ -116,4 +116,20 @@ export function openTaskFile({ file, folder, timers, log }: TaskFileParts): Task
 function pathOf(given: string | undefined, folder: string): string | null {
   if (given === undefined) return null;
   return given.startsWith("~/") ? join(homedir(), given.slice(2)) : resolve(folder, given);
+}
+
+/**
+ * Calls `changed` when something happens to a file. The folder is watched, because an editor replaces the file. Where
+ * watching does not work nobody is called; the look every few seconds finds the change.
+ */
+function watchFile(path: string, changed: () => void): () => void {
+  try {
+    const watcher = watch(dirname(path), { persistent: false }, (_, name) => {
+      if (name === null || name === basename(path)) changed();
+    });
+    watcher.on("error", () => watcher.close());
+    return () => watcher.close();
+  } catch {
+    return () => undefined;
+  }
 }

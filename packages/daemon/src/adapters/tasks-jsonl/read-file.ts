@@ -2,10 +2,10 @@ import { constants } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 
 /** What lies where the task file should be. */
-export type FoundFile =
+type FoundFile =
   | { readonly kind: "missing" }
   | { readonly kind: "unusable"; readonly problem: string }
-  /** Nothing has changed since the look before. */
+  /** Nothing has changed since the last look. */
   | { readonly kind: "same" }
   | FileContent;
 
@@ -14,18 +14,18 @@ export interface FileContent {
   /** The file itself, behind any links. */
   readonly target: string;
   readonly bytes: Buffer;
-  /** Differs whenever somebody wrote to it, or put another in its place. `null`: too fresh to tell. */
+  /** Differs whenever the file was written to or replaced. `null`: too fresh to tell. */
   readonly stamp: string | null;
 }
 
 export const longestFile = 10 * 1024 * 1024;
 export const tooLong = "it is longer than 10 MB; cut out what is over";
 
-/** `known`: the stamp of the look before. */
+/** `known`: the stamp of the last look. */
 export async function readFileAt(path: string, known: string | null): Promise<FoundFile> {
   try {
     const target = await realpath(path);
-    // A pipe that lies there must not make us wait for whoever writes into it.
+    // Opening a pipe must not wait for its writer.
     const handle = await open(target, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       return await readHandle(handle, target, known);
@@ -51,7 +51,7 @@ async function readHandle(handle: FileHandle, target: string, known: string | nu
   return { kind: "read", target, bytes, stamp: before.isFresh ? null : stamp };
 }
 
-/** Within this time a file system may give a second change the same date as the first. */
+/** Within this time a file system may give two changes the same date. */
 const freshMs = 1000;
 
 async function stampOf(handle: FileHandle) {

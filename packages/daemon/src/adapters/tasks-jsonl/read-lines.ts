@@ -1,9 +1,9 @@
 import { describeIssues, TaskRequest, TaskStatus } from "@rouse/contract";
 
-/** One line as it stands in the file. Bytes, not text: what cannot be read must stay exactly as it is. */
+/** One line of the file. Bytes, not text: what cannot be read must stay exactly as it is. */
 export interface FileLine {
   readonly bytes: Buffer;
-  /** What ended it: a newline, or nothing at the end of the file. To JSON, the rest of a Windows line end is space. */
+  /** A newline, or nothing at the end of the file. The `\r` of a Windows line end is white space to JSON. */
   readonly end: Buffer;
 }
 
@@ -15,7 +15,7 @@ export type LineContent =
       readonly kind: "task";
       readonly text: string;
       readonly request: TaskRequest;
-      /** What the line says its status is, and what Rouse wrote there last. */
+      /** The status that the line gives, and the one that Rouse wrote there last. */
       readonly status: TaskStatus | null;
       readonly written: TaskStatus | null;
       /** The whole object. */
@@ -58,7 +58,7 @@ export function readLine({ bytes }: Pick<FileLine, "bytes">): LineContent {
   return { kind: "task", text: said.text, request: request.data, status, written, said: said.object };
 }
 
-/** `null` for a blank line, a sentence for one that is no object. */
+/** `null` for a blank line, a sentence for a line that is no object. */
 function parse(bytes: Buffer): { text: string; object: Record<string, unknown> } | string | null {
   try {
     const text = strict.decode(bytes);
@@ -71,7 +71,7 @@ function parse(bytes: Buffer): { text: string; object: Record<string, unknown> }
   }
 }
 
-/** The names of the file, and those of the API. */
+/** The names in the file, and those of the API. */
 const names = {
   id: "taskId",
   title: "title",
@@ -89,14 +89,14 @@ function requestIn(said: Readonly<Record<string, unknown>>): Record<string, unkn
 
 type Issue = { readonly path: readonly PropertyKey[]; readonly message: string };
 
-/** Whoever wrote the file knows its names. */
+/** Problems are told with the names in the file, which its author knows. */
 const renamed = (issues: readonly Issue[]): Issue[] =>
   issues.map(({ path: [first, ...rest], message }) => {
     const name = Object.entries(names).find(([, ours]) => ours === first)?.[0];
     return { path: name === undefined ? [] : [name, ...rest], message };
   });
 
-/** `undefined`: that is no status. */
+/** `undefined`: it is no status. */
 function readStatus(said: unknown): TaskStatus | null | undefined {
   if (said === undefined || said === null) return null;
   return TaskStatus.safeParse(said).data;

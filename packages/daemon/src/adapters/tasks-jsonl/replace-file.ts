@@ -3,7 +3,9 @@ import { type FileHandle, open, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { openPlainFile, readPlainBytes } from "@rouse/holder";
 
-/** Puts `next` in the place of `expected`, whole. Answers with what was there, still open; `null`: something else lies there by now, nothing was done. */
+/**
+ * Replaces a file that holds `expected` by `next`. Returns the old file, still open; `null`: it held something else.
+ */
 export async function replaceFile(target: string, expected: Buffer, next: Buffer): Promise<FileHandle | null> {
   const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.rouse`);
   const old = await openIfThere(target);
@@ -22,7 +24,7 @@ export async function replaceFile(target: string, expected: Buffer, next: Buffer
   }
 }
 
-/** Without a pause between looking and replacing: nothing else of this process comes in between, and hardly anybody else. */
+/** Synchronous, so that nothing of this process and hardly anybody else comes between looking and replacing. */
 function putInPlace(temporary: string, target: string, expected: Buffer): boolean {
   if (readPlainBytes(target, expected.length)?.equals(expected) !== true) return false;
   renameSync(temporary, target);
@@ -36,7 +38,7 @@ async function openIfThere(target: string): Promise<FileHandle | null> {
   });
 }
 
-/** With the mode and the owner of the old one, and on the disk before it has its name. */
+/** Writes the new file with the mode and owner of the old one, and syncs it before it gets its name. */
 async function writeLike(old: FileHandle, file: string, bytes: Buffer): Promise<void> {
   const { mode, uid, gid } = await old.stat();
   const handle = await open(file, "wx", 0o600);

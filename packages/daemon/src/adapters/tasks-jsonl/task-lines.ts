@@ -1,7 +1,8 @@
-import { createHash } from "node:crypto";
 import type { KnownTask } from "../../ports/task-source.ts";
+import { editMembers } from "./edit-members.ts";
 import { type FileLine, joinLines, type LineContent, readLine, splitLines } from "./read-lines.ts";
-import { showTask } from "./show-task.ts";
+
+type TaskContent = Extract<LineContent, { kind: "task" }>;
 
 /** A line with what it says. */
 export interface TaskLine extends FileLine {
@@ -12,14 +13,14 @@ export interface TaskLine extends FileLine {
 type FindTask = (taskId: string) => KnownTask | null;
 
 const mostLines = 50_000;
-/** So many lines are read in one go: reading a long file must not keep anybody waiting. */
+/** So many lines are read before others get their turn: reading a long file must not block the event loop. */
 const linesPerGo = 2000;
 
 export const tooManyLines = `it has more than ${mostLines.toLocaleString("en")} lines; cut out what is over`;
 
 export type LineProblem = readonly [line: TaskLine, problem: string];
 
-/** The lines of a file, and what Rouse has to say in them. Only what changed is read again and written anew. */
+/** The lines of a task file. Only what changed is read again and written anew. */
 export class TaskLines {
   readonly bytes: Buffer;
   readonly lines: TaskLine[];
@@ -34,7 +35,7 @@ export class TaskLines {
       if (content.kind === "task") this.#byTask.set(content.request.taskId, index);
   }
 
-  /** `null`: there are too many. */
+  /** `null`: there are more than `mostLines`. */
   static async read(bytes: Buffer, pause: () => Promise<void>): Promise<TaskLines | null> {
     const split = splitLines(bytes, mostLines);
     if (split === null) return null;
@@ -56,7 +57,7 @@ export class TaskLines {
     return [...this.#byTask.keys()];
   }
 
-  /** The same lines with how these tasks stand, as far as they are known. The same object when there is nothing new. */
+  /** The lines with the present status of these tasks, as far as they are known; `this` when nothing changes. */
   async showing(taskIds: readonly string[], find: FindTask, pause: () => Promise<void>): Promise<TaskLines> {
     const lines = [...this.lines];
     let changed = false;
@@ -77,14 +78,14 @@ export class TaskLines {
     );
   }
 
-  /** The last line breaks off: somebody may be in the middle of writing it. */
+  /** Whether the last line breaks off: somebody may be in the middle of writing it. */
   breaksOff(): boolean {
     const last = this.lines.at(-1);
     return last !== undefined && last.end.length === 0 && last.content.kind === "unreadable";
   }
 }
 
-/** `null`: it is as it should be. */
+/** `null`: the line needs no change. */
 function showLine(line: TaskLine | undefined, known: KnownTask | null): TaskLine | null {
   if (line?.content.kind !== "task" || known === null) return null;
   const text = showTask(line.content, known);
@@ -93,7 +94,7 @@ function showLine(line: TaskLine | undefined, known: KnownTask | null): TaskLine
   return { ...line, bytes, content: readLine({ bytes }) };
 }
 
-/** Of two lines for one task the first one counts. */
+/** Of two lines for one task the first counts. */
 function onlyOnce(content: LineContent, number: number, seenAt: Map<string, number>): LineContent {
   if (content.kind !== "task") return content;
   const { taskId } = content.request;
@@ -103,6 +104,29 @@ function onlyOnce(content: LineContent, number: number, seenAt: Map<string, numb
   return content;
 }
 
-/** The same for the same line with the same problem, wherever it stands. */
-export const keyOfProblem = ({ bytes }: FileLine, problem: string): string =>
-  createHash("sha256").update(bytes).update(problem).digest("base64");
+/** Milliseconds. The date of one moment shifts with every correction of the clock; that alone is no change. */
+const sameMoment = 2000;
+
+/** The line's text with the present status of its task; the same text when nothing changes. */
+function showTask({ text, said }: TaskContent, known: KnownTask): string {
+  const changes = Object.entries(wanted(known)).filter(([name, value]) => !isShown(said[name], name, value));
+  return changes.length === 0 ? text : editMembers(text, new Map(changes));
+}
+
+function wanted({ task, agentId }: KnownTask): Record<string, string | null> {
+  return {
+    status: task.status,
+    agent: agentId,
+    // The owner's note stays until an agent writes one.
+    ...(task.note === null ? {} : { note: task.note }),
+    started_at: task.startedAt,
+    updated_at: task.updatedAt,
+    rouse_status: task.status,
+  };
+}
+
+function isShown(said: unknown, name: string, value: string | null): boolean {
+  if (value === null) return said === undefined || said === null;
+  if (said === value) return true;
+  return name.endsWith("_at") && Math.abs(Date.parse(String(said)) - Date.parse(value)) <= sameMoment;
+}

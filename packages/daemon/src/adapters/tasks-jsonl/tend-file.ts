@@ -1,17 +1,17 @@
+import { createHash } from "node:crypto";
 import type { Log } from "../../ports/log.ts";
 import type { TaskDesk } from "../../ports/task-source.ts";
 import { addLateWords, hearLateWriters, type LateWords } from "./hear-late-writers.ts";
 import { type FileContent, longestFile, readFileAt, tooLong } from "./read-file.ts";
 import { replaceFile } from "./replace-file.ts";
-import { reportOnce } from "./report-once.ts";
 import { takeIn } from "./take-in.ts";
-import { type LineProblem, TaskLines, tooManyLines } from "./task-lines.ts";
+import { type LineProblem, type TaskLine, TaskLines, tooManyLines } from "./task-lines.ts";
 
 interface TendingParts {
   readonly path: string;
   readonly desk: TaskDesk;
   readonly log: Log;
-  /** Lets others have their turn. */
+  /** Gives the event loop a turn. */
   readonly pause: () => Promise<void>;
 }
 
@@ -19,28 +19,27 @@ interface TendingParts {
 interface Seen {
   readonly target: string;
   readonly lines: TaskLines;
-  /** `null`: it was written by us since. */
+  /** `null`: we have written the file since. */
   stamp: string | null;
 }
 
-/** How often somebody else may be quicker. */
+/** How often another writer may be quicker. */
 const mostTries = 5;
 
-/** One task file: what is new in it is handed in, and how the tasks stand is written into it. One look at a time. */
+/** One task file: new lines are handed in, and the status of the tasks is written into it. One look at a time. */
 export function tendFile({ path, desk, log, pause }: TendingParts) {
   const report = reportOnce(log, path);
   const late = hearLateWriters();
   let seen: Seen | null = null;
-  /** What is wrong with its lines. */
   let problems: LineProblem[] = [];
-  /** Tasks whose lines may have to be written anew. */
+  /** Tasks whose lines may have to be written again. */
   let stale: ReadonlySet<string> | "all" = "all";
-  /** Those that changed while that was being done. */
+  /** Tasks that changed while stale lines were being written. */
   let owed = new Set<string>();
   /** The file as it was when its last line broke off. */
   let brokenOff: Buffer | null = null;
 
-  /** True when it should be looked at again at once. */
+  /** Returns whether to look again at once. */
   async function look(): Promise<boolean> {
     await takeLate();
     const found = await readFileAt(path, seen?.stamp ?? null);
@@ -57,14 +56,14 @@ export function tendFile({ path, desk, log, pause }: TendingParts) {
     return settled ? show(current) : false;
   }
 
-  /** Where the last line breaks off somebody may be in the middle of writing it: nothing is said or done before the next look finds it the same. */
+  /** A last line that breaks off may still be being written: nothing is done before the next look finds it the same. */
   function isSettled(lines: TaskLines): boolean {
     const before = brokenOff;
     brokenOff = lines.breaksOff() ? lines.bytes : null;
     return brokenOff === null || brokenOff === before;
   }
 
-  /** `null`: it cannot be used. */
+  /** `null`: the file cannot be used. */
   async function readAnew({ target, bytes, stamp }: FileContent): Promise<Seen | null> {
     if (seen?.lines.bytes.equals(bytes)) return { target, lines: seen.lines, stamp };
     const lines = await TaskLines.read(bytes, pause);
@@ -83,7 +82,7 @@ export function tendFile({ path, desk, log, pause }: TendingParts) {
 
   async function show(current: Seen): Promise<boolean> {
     const due = stale;
-    // Until it is written, everything is owed.
+    // Until the file is written, every line counts as stale.
     stale = "all";
     const ids = due === "all" ? current.lines.taskIds() : [...due];
     const next = await current.lines.showing(ids, desk.find, pause);
@@ -93,7 +92,7 @@ export function tendFile({ path, desk, log, pause }: TendingParts) {
     return !done;
   }
 
-  /** False: somebody else was quicker. */
+  /** False: another writer was quicker. */
   async function write({ target, lines }: Seen, next: TaskLines): Promise<boolean> {
     if (next.bytes.length > longestFile) {
       report.file(tooLong);
@@ -129,7 +128,7 @@ export function tendFile({ path, desk, log, pause }: TendingParts) {
 
   return {
     look,
-    /** Whether that is any concern of the file's. */
+    /** Returns whether any of these tasks is in the file. */
     noteSaved(taskIds: readonly string[]): boolean {
       const concerned = taskIds.filter((taskId) => seen === null || seen.lines.has(taskId));
       if (stale === "all") for (const taskId of concerned) owed.add(taskId);
@@ -140,3 +139,36 @@ export function tendFile({ path, desk, log, pause }: TendingParts) {
     close: late.close,
   };
 }
+
+/** So many lines are named in one look; the others are counted. */
+const mostNamed = 20;
+
+/** Logs what is wrong with the file and its lines, once for as long as it is wrong. Never logs what a line says. */
+function reportOnce(log: Log, file: string) {
+  let told = new Set<string>();
+  let last: string | null = null;
+
+  return {
+    /** The problem of the whole file; `null` when there is none. */
+    file(problem: string | null): void {
+      if (problem === last) return;
+      if (problem === null) log.info({ file }, "the task file is read again");
+      else log.error({ file }, `the task file is not used for now: ${problem}`);
+      last = problem;
+    },
+    /** All present problems of its lines. */
+    lines(problems: readonly LineProblem[]): void {
+      const present = problems.map(([line, problem]) => [keyOfProblem(line, problem), line, problem] as const);
+      const news = present.filter(([key]) => !told.has(key));
+      for (const [, { number }, problem] of news.slice(0, mostNamed))
+        log.warn({ file, line: number }, `line ${number} of the task file: ${problem}`);
+      if (news.length > mostNamed)
+        log.warn({ file }, `${news.length - mostNamed} more lines of the task file cannot be taken`);
+      told = new Set(present.map(([key]) => key));
+    },
+  };
+}
+
+/** The same key for the same line with the same problem, wherever the line stands. */
+const keyOfProblem = ({ bytes }: TaskLine, problem: string): string =>
+  createHash("sha256").update(bytes).update(problem).digest("base64");

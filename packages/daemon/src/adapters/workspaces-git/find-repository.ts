@@ -2,23 +2,31 @@ import { lstat, realpath, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { printable } from "@rouse/contract";
 import { openPlainFile, readBounded } from "@rouse/holder";
-import { plainEnvironment, withoutConfiguredHooks, withSettings } from "./git-surroundings.ts";
-import { demand, failed, type Git, type GitAnswer, GitFault, runGit } from "./run-git.ts";
+import {
+  demand,
+  failed,
+  type Git,
+  type GitAnswer,
+  type GitCall,
+  GitFault,
+  runGit,
+  withoutConfiguredHooks,
+} from "./run-git.ts";
 
 /** A repository with its work tree, as it is on disk. */
 export interface Repository {
   /** Top of the work tree. */
   readonly top: string;
-  /** Of this work tree: where its index is. */
+  /** The git folder of this work tree: its index is there. */
   readonly gitDir: string;
-  /** Shared by all work trees: where objects are. */
+  /** The git folder that all work trees share: the objects are there. */
   readonly commonDir: string;
   readonly objectFormat: "sha1" | "sha256";
-  /** How this repository reads files, and who may use what is written: `key=value`. None of them names a program. */
+  /** `key=value`: how this repository reads files and who may use what is written. None of them names a program. */
   readonly fileSettings: readonly string[];
   /** Asks git about the repository itself, its references for instance. */
   ask(args: readonly string[], input?: string): Promise<GitAnswer>;
-  /** For long answers. */
+  /** Asks git for a long answer, which `onOutput` takes in chunks. */
   read(args: readonly string[], onOutput: (chunk: Buffer) => void): Promise<GitAnswer>;
 }
 
@@ -26,22 +34,22 @@ const fileSettings =
   "filemode|symlinks|ignorecase|precomposeunicode|autocrlf|eol|excludesfile|attributesfile|trustctime|checkstat|sharedrepository";
 const longestGitFile = 64 * 1024;
 
-/** The repository that a folder belongs to. `null`: none, or one without files. */
+/** The repository that a folder belongs to; `null` without one, or for a bare one. */
 export async function findRepository(folder: string, git: Git): Promise<Repository | null> {
   const start = await enter(folder);
   if (!(await hasAbove(start))) return null;
   const found = await locate(start, git);
   if (found === null) return null;
   const { top, gitDir } = found;
-  const base = { ...plainEnvironment(), GIT_DIR: gitDir, GIT_WORK_TREE: top };
+  const base = { GIT_DIR: gitDir, GIT_WORK_TREE: top };
   const config = await readConfig(git, { cwd: top, environment: base });
-  const environment = { ...base, ...withoutConfiguredHooks(config.hooks) };
+  const environment = { ...base, ...config.withoutHooks };
   return {
     ...found,
     commonDir: await commonDirOf(gitDir),
     fileSettings: config.fileSettings,
-    ask: (args, input = "") => runGit(git, withSettings(args), { cwd: top, environment, input }),
-    read: (args, onOutput) => demand(git, withSettings(args), { cwd: top, environment, onOutput }),
+    ask: (args, input = "") => runGit(git, args, { cwd: top, environment, input }),
+    read: (args, onOutput) => demand(git, args, { cwd: top, environment, onOutput }),
   };
 }
 
@@ -53,7 +61,7 @@ async function enter(folder: string): Promise<string> {
   return real;
 }
 
-/** Most folders are answered without git, so its absence does not matter to them. */
+/** A folder without any `.git` above it needs no call of git, so a machine without git can answer for it. */
 async function hasAbove(start: string): Promise<boolean> {
   for (const folder of upwards(start)) {
     if ((await lstat(join(folder, ".git")).catch(() => null)) !== null) return true;
@@ -63,8 +71,8 @@ async function hasAbove(start: string): Promise<boolean> {
 
 /** Git itself looks, because it also refuses repositories that belong to somebody else. */
 async function locate(start: string, git: Git) {
-  const args = withSettings(["rev-parse", "--is-bare-repository", "--show-object-format", "--absolute-git-dir"]);
-  const answer = await runGit(git, args, { cwd: start, environment: plainEnvironment() });
+  const args = ["rev-parse", "--is-bare-repository", "--show-object-format", "--absolute-git-dir"];
+  const answer = await runGit(git, args, { cwd: start });
   if (answer.status !== 0) {
     if (/^fatal: not a git repository \(or any/m.test(answer.stderr)) return null;
     throw failed(args, answer);
@@ -79,8 +87,8 @@ async function locate(start: string, git: Git) {
 }
 
 /**
- * The folder whose `.git` leads to this repository. Not what git says: `core.worktree` could make us save a person's whole home, for an agent that
- * may not even read it.
+ * The folder whose `.git` leads to this repository. Git's own answer is not used: `core.worktree` could make us save a
+ * person's whole home for an agent that may not even read it.
  */
 async function topOf(start: string, gitDir: string): Promise<string | null> {
   for (const folder of upwards(start)) {
@@ -107,7 +115,7 @@ async function commonDirOf(gitDir: string): Promise<string> {
   return realpath(resolve(gitDir, written.replace(/\n+$/, "")));
 }
 
-/** A file that an agent can replace: whatever lies there by now, nobody waits for it. `null`: nothing that could be read, or too long. */
+/** Reads a file that an agent can replace, without waiting for a pipe; `null` when it cannot be read or is too long. */
 export async function readShortFile(path: string, longest: number): Promise<string | null> {
   const handle = await openPlainFile(path).catch(() => null);
   if (handle === null) return null;
@@ -118,18 +126,18 @@ export async function readShortFile(path: string, longest: number): Promise<stri
   }
 }
 
-/** The settings of a repository that matter to us, and the hooks that its configuration names. */
-export async function readConfig(git: Git, call: { cwd: string; environment: Record<string, string> }) {
+/** The settings of a repository that matter to us, and the environment in which its configured hooks do not run. */
+export async function readConfig(git: Git, call: GitCall) {
   const wanted = `^(core\\.(${fileSettings})|hook\\..*)$`;
   // Status 1: none of them is set.
-  const { output } = await runGit(git, withSettings(["config", "-z", "--get-regexp", wanted]), call);
+  const { output } = await runGit(git, ["config", "-z", "--get-regexp", wanted], call);
   const entries = output.toString("utf8").split("\0").filter(Boolean).map(splitEntry);
   const names = entries.flatMap(({ key }) => /^hook\.(.+)\.[^.]+$/s.exec(key)?.[1] ?? []);
   return {
     fileSettings: entries
       .filter(({ key }) => key.startsWith("core."))
       .map(({ key, value }) => (value === null ? key : `${key}=${value}`)),
-    hooks: [...new Set(names)],
+    withoutHooks: withoutConfiguredHooks([...new Set(names)]),
   };
 }
 

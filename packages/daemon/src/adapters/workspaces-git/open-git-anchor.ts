@@ -3,47 +3,39 @@ import { resolve } from "node:path";
 import { type AuditSeal, type DurationMs, printable, seconds } from "@rouse/contract";
 import type { Anchor } from "../../ports/anchors.ts";
 import { readConfig } from "./find-repository.ts";
-import { plainEnvironment, withoutConfiguredHooks, withSettings } from "./git-surroundings.ts";
-import { atEachNul } from "./nul-records.ts";
-import { demand, type GitAnswer, type GitCall, runGit } from "./run-git.ts";
+import { atEachNul, commitAs, demand, type GitAnswer, type GitCall, runGit } from "./run-git.ts";
 
 export interface GitAnchorPlace {
   /** A work tree or a bare repository. */
   readonly repository: string;
   readonly ref: string;
-  /** The data folder: a path that is not absolute is meant below it. */
+  /** The data folder: a relative path is meant below it. */
   readonly folder: string;
 }
 
 const longestTry: DurationMs = seconds(20);
-/** Not `git log`: a repository may have that run a program to check signatures. */
+/** Not `git log`: a repository can make that run a program to check signatures. */
 const messages = ["rev-list", "--no-commit-header", "--format=tformat:%B%x00"];
-const us = { NAME: "Rouse", EMAIL: "rouse@localhost" };
 
-/** One commit without files per seal, on a ref of its own. Work tree, index and branches are not looked at, and nothing the repository names is run. */
+/**
+ * One commit without files per seal, on a ref of its own. Work tree, index and branches are not looked at, and no
+ * program that the repository names is run.
+ */
 export function openGitAnchor({ repository, ref, folder }: GitAnchorPlace): Anchor {
   const place = resolve(folder, repository);
 
   async function begin() {
     const git = { program: "git", deadline: AbortSignal.timeout(longestTry) };
-    const environment = plainEnvironment();
-    const args = withSettings(["rev-parse", "--absolute-git-dir"]);
-    const { output } = await demand(git, args, { cwd: place, environment });
+    const { output } = await demand(git, ["rev-parse", "--absolute-git-dir"], { cwd: place });
     const gitDir = await realpath(output.toString("utf8").replace(/\n$/, ""));
-    const base = { ...environment, GIT_DIR: gitDir };
-    const { hooks } = await readConfig(git, { cwd: gitDir, environment: base });
-    const call: GitCall = { cwd: gitDir, environment: { ...base, ...withoutConfiguredHooks(hooks) } };
+    const { withoutHooks } = await readConfig(git, { cwd: gitDir, environment: { GIT_DIR: gitDir } });
+    const environment = { GIT_DIR: gitDir, ...withoutHooks };
     return {
       ask: (words: readonly string[], more: Partial<GitCall> = {}): Promise<GitAnswer> =>
-        demand(git, withSettings(words), {
-          ...call,
-          ...more,
-          environment: { ...call.environment, ...more.environment },
-        }),
-      /** `null`: there is no seal yet. */
+        demand(git, words, { cwd: gitDir, ...more, environment: { ...environment, ...more.environment } }),
+      /** The newest seal's commit; `null` before the first seal. */
       async tip(): Promise<string | null> {
-        const words = withSettings(["rev-parse", "--verify", "--quiet", ref]);
-        const answer = await runGit(git, words, call);
+        const answer = await runGit(git, ["rev-parse", "--verify", "--quiet", ref], { cwd: gitDir, environment });
         return answer.status === 0 ? answer.output.toString("utf8").trim() : null;
       },
     };
@@ -57,9 +49,9 @@ export function openGitAnchor({ repository, ref, folder }: GitAnchorPlace): Anch
     const tree = textOf(await ask(["mktree"]));
     const parents = parent === null ? [] : ["-p", parent];
     const commit = textOf(
-      await ask(["commit-tree", tree, ...parents], { input: `${text}\n`, environment: signedBy(seal.time) }),
+      await ask(["commit-tree", tree, ...parents], { input: `${text}\n`, environment: commitAs(seal.time) }),
     );
-    // Only if nobody else wrote there meanwhile.
+    // Git refuses when somebody else has moved the ref meanwhile.
     const order = parent === null ? `create ${ref} ${commit}\n` : `update ${ref} ${commit} ${parent}\n`;
     await ask(["update-ref", "--no-deref", "--stdin"], { input: order });
   }
@@ -85,15 +77,6 @@ export function openGitAnchor({ repository, ref, folder }: GitAnchorPlace): Anch
 }
 
 const textOf = ({ output }: GitAnswer): string => output.toString("utf8").replaceAll("\0", "").trim();
-
-const signedBy = (time: string): Record<string, string> =>
-  Object.fromEntries(
-    ["AUTHOR", "COMMITTER"].flatMap((who) => [
-      [`GIT_${who}_NAME`, us.NAME],
-      [`GIT_${who}_EMAIL`, us.EMAIL],
-      [`GIT_${who}_DATE`, time],
-    ]),
-  );
 
 /** Each message begins after the line break of the one before. */
 function parse(message: string): unknown {

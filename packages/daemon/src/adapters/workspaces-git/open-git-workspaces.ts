@@ -9,22 +9,21 @@ import type {
   Workspaces,
 } from "../../ports/workspaces.ts";
 import { findRepository, type Repository } from "./find-repository.ts";
-import { allRefs, nameRef, refsOf } from "./name-ref.ts";
 import { readSnapshotNote, refuse, restoreBeside, restoreInPlace } from "./restore-snapshot.ts";
 import { type Git, GitFault } from "./run-git.ts";
 import { makeScratch, type ScratchRepository } from "./scratch-repository.ts";
-import { readSnapshots } from "./snapshot-refs.ts";
+import { allRefs, nameRef, readSnapshots, refsOf } from "./snapshot-refs.ts";
 import { findTaken, takeSnapshot } from "./take-snapshot.ts";
 
 export interface GitWorkspacesOptions {
-  /** Where an index is copied to while it is worked on: a disk with room that agents have no business in. */
+  /** Where an index is copied to while it is worked on: a disk with room, in a place that agents do not use. */
   readonly scratch?: string;
-  /** How long a snapshot may take unless it says so itself. Restoring writes every file and may take ten times as long. */
+  /** How long a snapshot may take by default. Restoring writes every file and may take ten times as long. */
   readonly deadline?: DurationMs;
   readonly program?: string;
 }
 
-/** A timer that is asked for more goes off at once. */
+/** Node's longest timer; one that is asked for more fires at once. */
 const longest: DurationMs = 2 ** 31 - 1;
 
 /** Snapshots as commits on references below refs/rouse/, made by the git that is installed. */
@@ -34,7 +33,7 @@ export function openGitWorkspaces(options: GitWorkspacesOptions = {}): Workspace
     program,
     deadline: AbortSignal.timeout(Math.min(Math.ceil(within), longest)),
   });
-  /** Asked for twice at once, taken once. */
+  /** Snapshots being taken, by folder and ref: two requests at once share one snapshot. */
   const underWay = new Map<string, Promise<SnapshotOutcome>>();
 
   async function withScratch<T>(
@@ -46,7 +45,7 @@ export function openGitWorkspaces(options: GitWorkspacesOptions = {}): Workspace
     try {
       return await use(scratch);
     } finally {
-      // What cannot be removed now is swept later; it is no reason to call a snapshot failed.
+      // What cannot be removed now is swept later; the snapshot has not failed.
       await scratch.remove().catch(() => {});
     }
   }
@@ -128,7 +127,7 @@ const faultOf: Record<WorkspaceFault, FaultCode> = {
   "took-too-long": "internal",
 };
 
-/** A full disk, a folder that is taken away meanwhile: what the system refuses us is a failure like git's own. */
+/** A system error, such as a full disk or a folder removed meanwhile, counts as a failure of git. */
 function describeFault(error: unknown): { because: WorkspaceFault; problem: string } {
   if (error instanceof GitFault) return { because: error.because, problem: error.message };
   if (error instanceof Error && "syscall" in error) return { because: "git-failed", problem: error.message };

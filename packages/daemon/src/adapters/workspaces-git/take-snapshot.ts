@@ -1,12 +1,9 @@
 import { printable } from "@rouse/contract";
 import type { LeftOut, Snapshot, SnapshotRequest } from "../../ports/workspaces.ts";
 import type { Repository } from "./find-repository.ts";
-import { nameRef } from "./name-ref.ts";
-import { atEachNul, joinWithNuls } from "./nul-records.ts";
-import { failed, GitFault } from "./run-git.ts";
+import { atEachGroup, atEachNul, commitAs, failed, GitFault, joinWithNuls } from "./run-git.ts";
 import type { ScratchRepository } from "./scratch-repository.ts";
-import { makeNote, writeNote } from "./snapshot-note.ts";
-import { type KeptSnapshot, keepUnder, readSnapshots, thinOut } from "./snapshot-refs.ts";
+import { type KeptSnapshot, keepUnder, makeNote, nameRef, readSnapshots, thinOut, writeNote } from "./snapshot-refs.ts";
 import { stageWorkTree } from "./stage-work-tree.ts";
 
 const emptyTree = {
@@ -14,14 +11,14 @@ const emptyTree = {
   sha256: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 } as const;
 
-/** The one that was taken under this key. */
+/** The snapshot that was taken under this key. */
 export async function findTaken(repository: Repository, request: SnapshotRequest): Promise<Snapshot | null> {
   const ref = nameRef(request.agentId, request.incarnation, request.key);
   const [kept] = await readSnapshots(repository, ref);
   return kept === undefined ? null : describe(repository, kept);
 }
 
-/** Saves the work tree. `spare` are commits of this agent that must stay, old as they may be. */
+/** Saves the work tree. `spare`: commits of this agent that must stay, however old they are. */
 export async function takeSnapshot(
   repository: Repository,
   scratch: ScratchRepository,
@@ -32,7 +29,7 @@ export async function takeSnapshot(
   const leftOut = await stageWorkTree(scratch, repository.top, head);
   const tree = await writeTree(scratch);
   const { changed, repositories } = await compare(scratch, head ?? emptyTree[repository.objectFormat], tree);
-  const note = makeNote(request, { time: Date.now(), changed, leftOut: joinLists(leftOut, repositories) });
+  const note = makeNote(request, changed, joinLists(leftOut, repositories));
   const commit = await writeCommit(scratch, tree, head, writeNote(note), note.time);
   await scratch.keepObjects();
   const ref = nameRef(request.agentId, request.incarnation, request.key);
@@ -45,12 +42,12 @@ export async function takeSnapshot(
   return describe(repository, { ref, commit, note });
 }
 
-/** The snapshot is taken; that older ones could not be removed does not change it, and the next one tries again. */
+/** The snapshot counts even when older ones could not be removed; the next snapshot tries again. */
 function leaveForLater(error: unknown): void {
   if (!(error instanceof GitFault)) throw error;
 }
 
-/** A repository that is not tracked is found twice. */
+/** An untracked repository is in both lists. */
 const joinLists = (...lists: readonly LeftOut[][]): LeftOut[] => [
   ...new Map(lists.flat().map((one) => [one.path, one])).values(),
 ];
@@ -64,14 +61,14 @@ const describe = ({ top }: Repository, { ref, commit, note }: KeptSnapshot): Sna
   leftOutCount: note.leftOutCount,
 });
 
-/** `null` before the first commit; also when HEAD leads nowhere, for then the files are all the more worth saving. */
+/** `null` before the first commit and when HEAD leads nowhere: then the files are all the more worth saving. */
 async function readHead(repository: Repository): Promise<string | null> {
   const { status, output } = await repository.ask(["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]);
   return status === 0 ? output.toString("latin1").trim() : null;
 }
 
 async function writeTree(scratch: ScratchRepository): Promise<string> {
-  // Objects that a partial clone never had are no reason to save nothing.
+  // A partial clone lacks objects, which is no reason to save nothing.
   const args = ["write-tree", "--missing-ok"];
   const first = await scratch.tryGit(args);
   if (first.status === 0) return first.output.toString("latin1").trim();
@@ -79,7 +76,7 @@ async function writeTree(scratch: ScratchRepository): Promise<string> {
   return (await scratch.git(args)).output.toString("latin1").trim();
 }
 
-/** A conflict whose file could not be read stays one, and has no place in a tree: our side is taken. */
+/** A conflict whose file could not be read cannot be part of a tree: our side is taken. */
 async function settleConflicts(scratch: ScratchRepository): Promise<boolean> {
   const sides = new Map<string, { readonly rank: number; readonly entry: Buffer }>();
   const take = (record: Buffer): void => {
@@ -96,23 +93,17 @@ async function settleConflicts(scratch: ScratchRepository): Promise<boolean> {
   return sides.size > 0;
 }
 
-/** How many files differ, and which repositories inside the work tree are new: of those only the commit is noted. */
+/** How many files differ, and which repositories inside the work tree are new: only their commit is noted. */
 async function compare(scratch: ScratchRepository, from: string, to: string) {
   const repositories: LeftOut[] = [];
   let changed = 0;
-  let change: string | null = null;
-  const take = (record: Buffer): void => {
-    if (change === null) {
-      change = record.toString("latin1");
-      return;
-    }
+  const take = (change: Buffer, path: Buffer): void => {
     changed += 1;
-    if (change.startsWith(":000000 160000")) {
-      repositories.push({ path: printable(`${record.toString("utf8")}/`, 200), because: "own-repository" });
-    }
-    change = null;
+    if (change.toString().startsWith(":000000 160000"))
+      repositories.push({ path: printable(`${path.toString()}/`, 200), because: "own-repository" });
   };
-  await scratch.git(["diff-tree", "-r", "-z", "--raw", "--no-renames", from, to], { onOutput: atEachNul(take) });
+  const args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", from, to];
+  await scratch.git(args, { onOutput: atEachGroup(2, take) });
   return { changed, repositories };
 }
 
@@ -123,14 +114,7 @@ async function writeCommit(
   message: string,
   time: number,
 ): Promise<string> {
-  const date = `${Math.floor(time / 1000)} +0000`;
-  const who = { NAME: "Rouse", EMAIL: "rouse@localhost", DATE: date };
-  const environment = Object.fromEntries(
-    Object.entries(who).flatMap(([field, value]) => [
-      [`GIT_AUTHOR_${field}`, value],
-      [`GIT_COMMITTER_${field}`, value],
-    ]),
-  );
+  const environment = commitAs(`${Math.floor(time / 1000)} +0000`);
   const args = ["commit-tree", tree, ...(head === null ? [] : ["-p", head]), "-F", "-"];
   const { output } = await scratch.git(args, { input: message, environment });
   return output.toString("latin1").trim();

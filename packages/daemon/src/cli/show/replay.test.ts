@@ -1,9 +1,9 @@
 import { policyFrom, settingsOf } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { comparePolicies, summariseComparison } from "../../replay/compare-policies.ts";
 import { measureLabels } from "../../replay/measure-labels.ts";
 import { busy, hostile, looping } from "../../replay/recorded.test-support.ts";
 import { replayRun } from "../../replay/replay-run.ts";
+import { comparePolicies, summariseComparison } from "../../replay/summarise-runs.ts";
 import { type Line, paintLine, widthOf } from "../text/styled-text.ts";
 import { showAccuracy, showComparison, showComparisonSummary, showRuns, showSummary, sumUp } from "./replay.ts";
 

@@ -1,7 +1,7 @@
 import { describeDuration } from "@rouse/contract";
-import type { Comparison, ComparisonSummary, Totals } from "../../replay/compare-policies.ts";
 import type { Accuracy, Mistake, Share } from "../../replay/measure-labels.ts";
 import { type Replayed, type Verdict, verdicts } from "../../replay/replay-run.ts";
+import type { Comparison, ComparisonSummary, Totals } from "../../replay/summarise-runs.ts";
 import { type SourceSummary, summariseRuns, worstFirst } from "../../replay/summarise-runs.ts";
 import { drawTable } from "../text/draw-table.ts";
 import { type Line, type Span, type Style, styled, wrapLine } from "../text/styled-text.ts";

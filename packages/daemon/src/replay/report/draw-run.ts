@@ -1,6 +1,5 @@
-import { describeDuration, type RouseEvent } from "@rouse/contract";
+import { describeDuration, printable, type RouseEvent } from "@rouse/contract";
 import type { Moment, Replayed } from "../replay-run.ts";
-import { html, type Markup } from "./escape-html.ts";
 import { type Excerpt, eventsOf, type Mark, type RunSketch } from "./sketch-run.ts";
 
 /** One run with its timeline and everything the verdict rests on. */
@@ -45,7 +44,7 @@ interface Letter {
 
 type Letters = ReadonlyMap<number, Letter>;
 
-/** What comes back at least this often gets a letter. */
+/** A call, result or message that occurs at least so often gets a letter. */
 const repeated = 3;
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const colours = 8;
@@ -113,8 +112,41 @@ function drawActions({ actions, alerts, terminations }: Replayed): Markup | null
   return html`${told}${left > 0 ? html`<p class="dim">and ${left} more</p>` : null}`;
 }
 
-/** The summary of an alert names its run once more; here it stands below it. */
-export function sayAction(event: RouseEvent): string {
+/** Without the summary of an alert, which would name the run again. */
+function sayAction(event: RouseEvent): string {
   if (event.type === "ALERT_RAISED") return `an alert (${event.payload.severity})`;
   return event.type === "TERMINATION_ORDERED" ? `terminated (${event.payload.because})` : event.type;
 }
+
+/** Markup that we wrote ourselves. Text of a trace is a string and cannot pass for it. */
+export interface Markup {
+  readonly markup: string;
+}
+
+type Part = string | number | null | Markup | readonly Markup[];
+
+const longest = 2000;
+
+/** Every value put into the template is text and is escaped, unless it is markup already. */
+export function html(fixed: TemplateStringsArray, ...parts: readonly Part[]): Markup {
+  return { markup: fixed.reduce((before, after, i) => before + write(parts[i - 1] ?? null) + after) };
+}
+
+function write(part: Part): string {
+  if (part === null) return "";
+  if (typeof part === "number") return String(part);
+  if (typeof part === "string") return escapeHtml(part);
+  return "markup" in part ? part.markup : part.map(({ markup }) => markup).join("");
+}
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** Escapes text for elements and quoted attributes; `printable` makes bidi and hidden characters visible. */
+const escapeHtml = (text: string): string =>
+  printable(text, longest).replace(/[&<>"']/g, (character) => entities[character] ?? "");

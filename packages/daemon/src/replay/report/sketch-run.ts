@@ -10,19 +10,16 @@ export interface Mark {
   readonly same: number | null;
 }
 
-/** An event that a verdict rests on, in its own words. */
-export interface Excerpt {
+/** An event that a verdict rests on, with its text. */
+export interface Excerpt extends Mark {
   readonly index: number;
-  readonly kind: Mark["kind"];
-  readonly failed: boolean;
-  readonly same: number | null;
   /** `null` where the source has no clock. */
   readonly at: number | null;
   readonly tool: string | null;
   readonly words: string | null;
 }
 
-/** What is needed to draw a run: the stretch around its gravest verdict, bounded however long it is. */
+/** What is needed to draw a run: the stretch around its gravest verdict, bounded for any length of run. */
 export interface RunSketch {
   /** Index of the first mark. */
   readonly from: number;
@@ -48,7 +45,7 @@ export function startSketch() {
       recent.push(mark);
       if (shown !== null && index < shown.until) shown.marks.push(mark);
       excerpts.push(excerptOf(event, mark, index));
-      // Not at every event: moving them all each time would take longer than reading them.
+      // Not cut at every event: moving the lists each time would take longer than reading the recording.
       if (recent.length > 2 * marksBefore) recent = recent.slice(-marksBefore);
       if (excerpts.length > 2 * excerptsKept) excerpts = excerpts.slice(-excerptsKept);
     },
@@ -68,7 +65,7 @@ export function startSketch() {
   };
 }
 
-/** A finding names results; what was called just before is half of the story. */
+/** A finding names results; the call just before each belongs to it. */
 const isCallOf = (one: Excerpt, next: Excerpt | undefined, wanted: ReadonlySet<number>): boolean =>
   one.kind === "call" && next !== undefined && next.kind !== "call" && wanted.has(next.index);
 
@@ -94,7 +91,7 @@ function markOf(event: StepEvent): Mark {
   }
 }
 
-/** Only to paint equal things alike, so 32 bits (FNV-1a) do, and a digest of any length takes no more room. */
+/** FNV-1a. 32 bits are enough to paint equal things alike, and take less memory than digests. */
 function printOf(digest: string | null | undefined, of: string): number | null {
   if (digest === null || digest === undefined) return null;
   const text = `${of}\n${digest}`;
@@ -103,19 +100,12 @@ function printOf(digest: string | null | undefined, of: string): number | null {
   return hash;
 }
 
-function excerptOf(event: StepEvent, { kind, failed, same }: Mark, index: number): Excerpt {
+function excerptOf(event: StepEvent, mark: Mark, index: number): Excerpt {
   const words = event.kind === "tool_call" ? event.args : event.text;
-  return {
-    index,
-    kind,
-    failed,
-    same,
-    at: event.at ?? null,
-    tool: event.tool ?? null,
-    words: typeof words === "string" ? cutExcerpt(words) : null,
-  };
+  const text = typeof words === "string" ? cutExcerpt(words) : null;
+  return { ...mark, index, at: event.at ?? null, tool: event.tool ?? null, words: text };
 }
 
-/** A slice would keep the whole text alive behind it; this is a copy. */
+/** A copy: a slice would keep the whole text in memory. */
 const cutExcerpt = (text: string): string =>
   text.length <= longestExcerpt ? text : `${Buffer.from(text.slice(0, longestExcerpt)).toString()}…`;

@@ -74,7 +74,7 @@ const addSchema: AddCommand = (config, here) => {
     .description("the JSON Schema of config.yaml, for editors")
     .option("--json", "has no effect: the schema is JSON anyway")
     .action(async () => {
-      const { configSchema } = await import("../../../config/config-schema.ts");
+      const { configSchema } = await import("../../../config/config-document.ts");
       here.printJson(configSchema());
     });
 };

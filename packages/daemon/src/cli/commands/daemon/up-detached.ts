@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Fault } from "@rouse/contract";
-import { callOf } from "../../../home/call-rouse.ts";
+import { callOf } from "../../../home/home-folder.ts";
 import { forgetStderr, stderrFileOf } from "../../../home/keep-stderr.ts";
 import { type DaemonFile, logFileIn, openHome, type Starter } from "../../../home/open-home.ts";
 import { refuseInsideAgent } from "../../caller.ts";

@@ -1,15 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { comparePolicies, summariseComparison } from "../../../replay/compare-policies.ts";
 import { findPolicy } from "../../../replay/find-policy.ts";
 import { findRecordings, type Recording } from "../../../replay/find-recordings.ts";
-import { measureLabels } from "../../../replay/measure-labels.ts";
+import { type Label, measureLabels, readLabels } from "../../../replay/measure-labels.ts";
 import { collectProblems, type Problems } from "../../../replay/note-problems.ts";
-import { type Label, readLabels } from "../../../replay/read-labels.ts";
 import { type JudgedRun, replayRecordings } from "../../../replay/replay-recordings.ts";
 import type { Replayed } from "../../../replay/replay-run.ts";
 import { writeReport } from "../../../replay/report/write-report.ts";
-import { summariseRuns } from "../../../replay/summarise-runs.ts";
+import { comparePolicies, summariseComparison, summariseRuns } from "../../../replay/summarise-runs.ts";
 import { createProgressLine } from "../../../replay/tell-progress.ts";
 import { exit } from "../../exit-codes.ts";
 import {

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nameRef, refsOf } from "./name-ref.ts";
+import { nameRef, refsOf } from "./snapshot-refs.ts";
 import { standOnGround, take } from "./work-trees.test-support.ts";
 
 const ground = standOnGround();

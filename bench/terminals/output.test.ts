@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { numberedLines } from "./numbered-lines.ts";
+import { numberedLines } from "./output.ts";
 
 describe("the lines of a noisy agent", () => {
   it("are as long as asked for, numbered, and go on where the last batch ended", () => {

@@ -1,9 +1,8 @@
 import { policyFrom, type Settings, settingsOf } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { comparePolicies, summariseComparison } from "./compare-policies.ts";
 import { busy, looping, type RecordedLine } from "./recorded.test-support.ts";
 import { replayRun } from "./replay-run.ts";
-import { sourceOf, summariseRuns } from "./summarise-runs.ts";
+import { comparePolicies, sourceOf, summariseComparison, summariseRuns } from "./summarise-runs.ts";
 
 const settings = settingsOf("default");
 const policyOf = (over: Partial<Settings>) => policyFrom("p", { ...settings, ...over });

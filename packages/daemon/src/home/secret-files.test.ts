@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Fault } from "@rouse/contract";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openWebhookSecret } from "./webhook-secret.ts";
+import { openWebhookSecret } from "./secret-files.ts";
 
 let folder: string;
 beforeEach(() => {

@@ -35,7 +35,7 @@ export const guards: readonly Guard[] = [
   {
     name: "what our own doubt holds down is no evidence",
     file: `${core}/decide/evidence.ts`,
-    find: "  held === undefined &&\n",
+    find: "  restrainedBy === undefined &&\n",
     replace: "",
   },
   {

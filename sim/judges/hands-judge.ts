@@ -16,8 +16,8 @@ interface Parts {
   readonly violated: (text: string) => void;
   readonly budget: BudgetJudge;
   readonly hostOf: (agentId: string) => string;
-  /** Where the next life of this task should go on from. */
-  readonly newestRight: (taskId: string) => readonly (string | null)[];
+  /** Where the next life of this agent should go on from. */
+  readonly newestRight: (actor: HeldActor) => readonly (string | null)[];
   /** Whether the work is saved that this stop would lose. */
   readonly isSafe: (agentId: string, key: string) => boolean;
   readonly holderOf: (agentId: string) => Holder | undefined;
@@ -180,7 +180,7 @@ export function judgeHands({
   const orderedBack = new Set<string>();
 
   function checkContext(actor: HeldActor, context: RecoveryContext | null): boolean {
-    const right = newestRight(actor.life.taskId);
+    const right = newestRight(actor);
     if (context !== null && right.includes(context.checkpoint)) return true;
     violated(
       `${actor.id} was to go on from ${context?.checkpoint ?? "the start"}; the newest that is right is ${right[0] ?? "none"}`,

@@ -9,6 +9,7 @@ import type { MonitorWorld } from "../world/monitor-world.ts";
 import type { Network } from "../world/network.ts";
 import type { Timeline } from "../world/virtual-time.ts";
 import { type Delays, summarise } from "./summarise.ts";
+import type { TaskFindings } from "./task-judge.ts";
 
 type Ill = "UNRESPONSIVE" | "STUCK" | "FAILING";
 
@@ -19,6 +20,8 @@ interface Run {
   readonly preset: string;
   readonly agents: number;
   readonly agentHours: number;
+  /** What became of the tasks; `null` without agents that work on them. */
+  readonly tasks: TaskFindings | null;
 }
 
 /** What a simulation found out about the monitor. Times in seconds. */
@@ -43,6 +46,7 @@ export interface Findings extends Run {
 }
 
 interface Parts {
+  readonly seed: number;
   readonly actors: ReadonlyMap<string, Actor>;
   readonly network: Network;
   readonly world: MonitorWorld;
@@ -87,7 +91,7 @@ export function createJudge(parts: Parts) {
   let fingerprint = 0x811c9dc5;
 
   const violated = (text: string): void => {
-    if (violations.length < 100) violations.push(`at ${(timeline.now() / second).toFixed(2)} s: ${text}`);
+    if (violations.length < 100) violations.push(`seed ${parts.seed}, at ${(timeline.now() / second).toFixed(2)} s: ${text}`);
   };
 
   const ttlOf = (actor: Actor): number => 3 * (actor.isKnownIdle() ? rhythm.idle : rhythm.running);

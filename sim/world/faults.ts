@@ -34,6 +34,10 @@ export function planFaults(parts: Parts): void {
     world.faults.push({ from: timeline.now(), to: timeline.now() + lasts });
   };
 
+  const blind = (lasts: number): void => {
+    world.blind.push({ from: timeline.now(), to: timeline.now() + lasts });
+  };
+
   /** Two at once where there are hands that could do something twice: the second before the first has found its feet. */
   const crash = (downFor: number): void => {
     world.crash(downFor);
@@ -46,6 +50,7 @@ export function planFaults(parts: Parts): void {
       const lasts = random.between(3 * second, minute);
       world.stalledUntil = timeline.now() + lasts;
       fault(lasts);
+      blind(lasts);
     },
     suspend() {
       const lasts = random.chance(0.1) ? random.between(hour, 8 * hour) : random.between(30 * second, 20 * minute);
@@ -53,6 +58,7 @@ export function planFaults(parts: Parts): void {
       world.deaf = true;
       world.suspendedSince = timeline.now();
       fault(lasts);
+      blind(lasts);
       timeline.after(lasts, () => {
         world.suspended += lasts;
         world.suspendedSince = null;
@@ -72,6 +78,7 @@ export function planFaults(parts: Parts): void {
       const lasts = random.between(2 * second, 3 * minute);
       world.store.outage = true;
       fault(lasts + 2 * second);
+      blind(lasts);
       timeline.after(lasts, () => {
         world.store.outage = false;
       });

@@ -62,6 +62,8 @@ interface Parts {
   readonly violated: (text: string) => void;
   readonly excusedSince: (at: number) => number;
   readonly blindSince: (at: number) => number;
+  /** Somebody else has the task by now, or has ended it. */
+  readonly isAnothers: (taskId: string, agentId: string) => boolean;
 }
 
 export type HeldFindings = LadderFindings &
@@ -128,7 +130,8 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   const eyes = createEyes(timeline, seededRandom(random.whole(1, 2 ** 30)), ids);
   const terminals = createTerminals(random);
   const holders = createHolders({ timeline, random, terminals, eyes, wall, announce });
-  const checkpoints = createCheckpoints({ actors, timeline, random, disk, folder, speak, wall, violated });
+  const { isAnothers } = parts;
+  const checkpoints = createCheckpoints({ actors, timeline, random, disk, folder, speak, wall, violated, isAnothers });
   const budget = judgeBudgets(config.killBudget, now, violated);
   const isAtLimit = (agentId: string): boolean => {
     const limit = actors.get(agentId)?.limit ?? null;

@@ -26,6 +26,8 @@ export interface MonitorWorld {
   /** The end of the last fault that was the monitor's own. */
   faultUntil: number;
   readonly faults: { readonly from: number; readonly to: number }[];
+  /** Those of them in which it was not running, stood still, or could not save. */
+  readonly blind: { readonly from: number; readonly to: number }[];
   crash(downFor: number): void;
 }
 

@@ -104,6 +104,24 @@ describe("a task whose agent ends", () => {
     expect(world.tell("t")).toMatch(/^pending agent-gone/);
   });
 
+  it("is given back like all others of an agent that is gone for good, and not to it again", async () => {
+    const world = await taskWorld();
+    world.beats({ agentId: "a", status: "RUNNING" });
+    world.beats({ agentId: "b", status: "RUNNING" });
+    for (const taskId of ["t1", "t2", "done"]) {
+      await world.service.create({ taskId });
+      await world.service.claim(taskId, { agentId: "a" });
+    }
+    // From here on it is taken to work on the first of the others.
+    await world.service.complete("done", { agentId: "a" });
+    for (let minute = 0; minute < 120; minute++) {
+      world.beats({ agentId: "b", status: "RUNNING", progressIndicator: String(minute) });
+      world.pass(minutes(1));
+    }
+    expect(world.mustWatch("a").record.health.state).toBe("UNRESPONSIVE");
+    for (const taskId of ["t1", "t2"]) expect(world.tell(taskId)).toMatch(/^pending agent-gone/);
+  });
+
   it("is no longer kept for it when a person had meant it for that agent", async () => {
     const world = await taskWorld();
     world.holds({ agentId: "a" });

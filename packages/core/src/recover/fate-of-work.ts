@@ -74,6 +74,9 @@ function isBrokenOff(terminal: TerminalFacts | null): boolean {
   return !isDone || (exit.cause === "person" && exit.code !== 0);
 }
 
-/** Silent, not ours to start again, and a person's matter: whoever it was, its work must not wait for it. */
-export const isGone = ({ seen: { terminal }, ladder: { handedOver } }: AgentRecord): boolean =>
-  terminal === null && handedOver !== null && handedOver.illness === "UNRESPONSIVE";
+/**
+ * Silent, not ours to start again, and a person's matter: whoever it was, its work must not wait for it. An agent that is heard again keeps its work,
+ * also when what it was silent for is still a person's matter.
+ */
+export const isGone = ({ health, seen: { terminal }, ladder: { handedOver } }: AgentRecord): boolean =>
+  terminal === null && health.state === "UNRESPONSIVE" && handedOver?.illness === "UNRESPONSIVE";

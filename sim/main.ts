@@ -10,7 +10,7 @@ Runs the real monitor on virtual time in a seeded world of agents and faults and
 about it. --held: so many of the agents are held by Rouse, which may stop them and bring them back (half of them when not given). --workers: so many more
 work through a queue of tasks (a tenth of the agents when not given). --orchestrator: what
 whoever is asked is like in the whole run (by the seed when not given). --story prints
-everything the monitor said of these agents (agent-1, held-1, …), --why what it said in the two hours before each broken promise.
+everything the monitor said of these agents and tasks (agent-1, held-1, worker-1, q-1, …), --why what it said in the two hours before each broken promise.
 Exit code 1 when it called a healthy agent ill, left a sick one, stopped a healthy one, or broke another promise.`;
 
 const { values } = parseArgs({
@@ -87,19 +87,26 @@ process.stdout.write(values.json ? `${JSON.stringify(toJson())}\n` : printFindin
 if (values.why) for (const violation of findings.violations) process.stdout.write(explain(violation));
 process.exitCode = findings.violations.length === 0 ? 0 : 1;
 
+/** What is said of an agent and its task belongs to the story of both; a gap of the monitor, to everybody's. */
 function hear(at: number, { type, payload }: RouseEvent): void {
-  if (!("agentId" in payload) || typeof payload.agentId !== "string") return;
   const line = `${(at / 1000).toFixed(0).padStart(8)} s ${type} ${JSON.stringify(payload)}\n`;
-  if (stories.has(payload.agentId)) process.stderr.write(line);
+  const named = [payload as { agentId?: unknown; taskId?: unknown }].flatMap(({ agentId, taskId }) => [
+    agentId,
+    taskId,
+  ]);
+  const ids = named.filter((id) => typeof id === "string");
+  if (ids.some((id) => stories.has(id)) || (type === "MONITOR_GAP" && stories.size > 0)) process.stderr.write(line);
   if (!values.why) return;
-  const before = said.get(payload.agentId);
-  if (before === undefined) said.set(payload.agentId, [{ at, line }]);
-  else before.push({ at, line });
+  for (const id of ids)
+    said
+      .set(id, said.get(id) ?? [])
+      .get(id)
+      ?.push({ at, line });
 }
 
 /** "seed 2, at 123.45 s: held-7 …" */
 function explain(violation: string): string {
-  const [, seconds, agentId] = /at ([\d.]+) s: .*?((?:held|agent|worker)-\d+)/.exec(violation) ?? [];
+  const [, seconds, agentId] = /at ([\d.]+) s: .*?((?:held|agent|worker|q)-\d+)/.exec(violation) ?? [];
   const at = 1000 * Number(seconds);
   const lines = (said.get(agentId ?? "") ?? []).filter((one) => one.at <= at + 10_000 && one.at > at - 7_200_000);
   return `\n${violation}\n${lines.map(({ line }) => line).join("")}`;

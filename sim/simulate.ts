@@ -76,6 +76,8 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     suspended: 0,
     suspendedSince: null,
     wallOffset: 0,
+    furthestAhead: 0,
+    furthestBehind: 0,
     deaf: false,
     load: 0,
     store: { outage: false, crashAfterCommit: null },
@@ -133,7 +135,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
   const excuses = createExcuses(timeline.now, world.faults, 3 * 300_000 + 60_000);
   const held: HeldWorld = createHeldWorld({
     count: options.held ?? 0,
-    others: options.agents - (options.held ?? 0),
+    others: options.agents - (options.held ?? 0) + (options.workers ?? 0),
     policies: options.preset === "default",
     timeline,
     random: seededRandom(options.seed ^ 0x5eed),

@@ -93,7 +93,7 @@ export function planTaskOrders({ timeline, random, ask, workers, queued, isDisab
       else if (roll < 0.9) order("retry", taskId);
       else order("unblock", taskId);
     }
-    timeline.after(random.until(hour), interfere);
+    timeline.after(random.until((10 * hour) / workers.length), interfere);
   }
 
   timeline.after(random.between(0, minute), create);

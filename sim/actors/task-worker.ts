@@ -56,6 +56,7 @@ export class TaskWorker {
   progressAt = Number.NEGATIVE_INFINITY;
   private sequence = 0;
   private calls = 0;
+  private said = "";
   private readonly random: Random;
 
   constructor(number: number, random: Random) {
@@ -97,7 +98,9 @@ export class TaskWorker {
   /** What it plans with a task that it was given. */
   take(taskId: string, claim: number, now: number): InHand {
     const { random, traits } = this;
-    const lasts = random.chance(0.12) ? random.between(90 * minute, 240 * minute) : random.between(3 * minute, 60 * minute);
+    const lasts = random.chance(0.12)
+      ? random.between(90 * minute, 240 * minute)
+      : random.between(3 * minute, 60 * minute);
     const idleFrom = now + random.between(0, lasts / 2);
     const idle = { from: idleFrom, until: idleFrom + random.between(35 * minute, 80 * minute) };
     const isIdle = random.chance(0.1);
@@ -117,10 +120,12 @@ export class TaskWorker {
   beat(now: number, wall: number, works: boolean, status?: "FINISHED"): Heartbeat {
     this.sequence += 1;
     const { counts, namesTask } = this.traits;
-    if (counts && works) {
-      this.calls += 1;
-      this.progressAt = now;
-    }
+    const taskId = namesTask ? (this.hand[0]?.taskId ?? null) : undefined;
+    const said = `${status ?? this.hand.length > 0} ${taskId}`;
+    if (counts && works) this.calls += 1;
+    // To begin something, or something else, is progress too.
+    if (counts && (works || said !== this.said)) this.progressAt = now;
+    this.said = said;
     return {
       agentId: this.id,
       node: this.node,
@@ -128,7 +133,7 @@ export class TaskWorker {
       sequenceNumber: this.sequence,
       timestamp: new Date(wall).toISOString(),
       status: status ?? (this.hand.length > 0 ? "RUNNING" : "IDLE"),
-      ...(namesTask ? { taskId: this.hand[0]?.taskId ?? null } : {}),
+      ...(taskId === undefined ? {} : { taskId }),
       ...(counts ? { toolCallCount: this.calls } : {}),
     };
   }

@@ -55,7 +55,8 @@ export function workOnTasks(parts: Parts): void {
   function live(worker: TaskWorker): void {
     const { incarnation: life, traits } = worker;
     if (traits.beats) beatOn(worker, life);
-    if (life > 1 && traits.asksWhatItHolds) return parts.askWhatItHolds(worker.id, (tasks) => takeUp(worker, life, tasks));
+    if (life > 1 && traits.asksWhatItHolds)
+      return parts.askWhatItHolds(worker.id, (tasks) => takeUp(worker, life, tasks));
     later(worker, life, random.between(5 * second, 5 * minute), () => goOn(worker));
   }
 
@@ -65,7 +66,8 @@ export function workOnTasks(parts: Parts): void {
       for (const { taskId } of tasks)
         say(worker, worker.word("claim", taskId), (answer) => {
           const hand = note(worker, answer);
-          if (hand !== null && random.chance(0.3)) say(worker, worker.word("release", taskId, hand), () => drop(worker, hand));
+          if (hand !== null && random.chance(0.3))
+            say(worker, worker.word("release", taskId, hand), () => drop(worker, hand));
         });
       later(worker, life, 2 * minute, () => goOn(worker));
     });
@@ -74,13 +76,15 @@ export function workOnTasks(parts: Parts): void {
   function goOn(worker: TaskWorker): void {
     const hand = worker.hand[0];
     const life = worker.incarnation;
-    const again = (low: number, high: number): void => later(worker, life, random.between(low, high), () => goOn(worker));
+    const again = (low: number, high: number): void =>
+      later(worker, life, random.between(low, high), () => goOn(worker));
     if (hand === undefined) return lookForWork(worker, again);
     if (hand.blocked) return waitForPerson(worker, hand, () => again(8 * minute, 20 * minute));
     const isIdle = hand.idle !== null && now() > hand.idle.from && now() < hand.idle.until;
     if (!isIdle && now() >= hand.endsAt) return end(worker, hand, () => again(second, minute));
     const next = (): void => again(2 * minute, 16 * minute);
-    if (isIdle) return say(worker, worker.word("refresh", hand.taskId, hand), (answer) => heed(worker, hand, answer, next));
+    if (isIdle)
+      return say(worker, worker.word("refresh", hand.taskId, hand), (answer) => heed(worker, hand, answer, next));
     // Who has two at once works on both, and now and then somebody asks for one more.
     if (worker.hand.length < 2 && random.chance(0.04))
       return say(worker, worker.word("claim-next", null), (answer) => {
@@ -165,13 +169,17 @@ export function workOnTasks(parts: Parts): void {
     const hand = worker.hand[0];
     const isIdle = hand?.idle != null && now() > hand.idle.from && now() < hand.idle.until;
     const works = hand !== undefined && !isIdle && !hand.blocked;
+    const message = worker.beat(now(), parts.wall(), works, status);
+    const isProgress = worker.progressAt === now();
     const answered = (ack: HeartbeatAck): void => {
       if (ack.status !== "accepted") return;
       worker.noteHeard(life, now());
+      // It counts from when it was heard, which may be long after it was sent.
+      if (isProgress) worker.progressAt = now();
       if (status === "FINISHED" && worker.saidDone) worker.doneHeardAt = now();
     };
     const from = { id: worker.id, isSilent: () => worker.isSilent() || worker.incarnation !== life };
-    parts.send({ beat: worker.beat(now(), parts.wall(), works, status), from, acknowledged: false, answered });
+    parts.send({ beat: message, from, acknowledged: false, answered });
   }
 
   function hang(worker: TaskWorker, lasts: number): void {
@@ -202,10 +210,9 @@ export function workOnTasks(parts: Parts): void {
       worker.word("update", one.taskId, one),
       worker.word(random.pick(["complete", "fail", "release", "claim"]), one.taskId, one),
     ]);
-    if (random.chance(0.3)) words.push(worker.word("claim-next", null));
-    die(worker, random.between(second, 20 * minute));
-    for (const call of words)
-      timeline.after(random.between(20 * minute, hour), () => ask(call, () => undefined));
+    if (random.chance(0.7)) words.push(worker.word("claim-next", null));
+    die(worker, random.between(second, 10 * minute));
+    for (const call of words) timeline.after(random.between(15 * minute, hour), () => ask(call, () => undefined));
   }
 
   function sicken(worker: TaskWorker): void {
@@ -216,8 +223,8 @@ export function workOnTasks(parts: Parts): void {
       if (roll < 0.3) die(worker, random.between(2 * minute, 40 * minute));
       else if (roll < 0.45) die(worker, random.between(hour, 4 * hour));
       else if (roll < 0.55) die(worker, random.between(10 * second, hour), true);
-      else if (roll < 0.75) hang(worker, random.between(2 * minute, 40 * minute));
-      else if (roll < 0.85) hang(worker, random.between(hour, 3 * hour));
+      else if (roll < 0.7) hang(worker, random.between(2 * minute, 40 * minute));
+      else if (roll < 0.8) hang(worker, random.between(hour, 3 * hour));
       else split(worker);
     });
   }

@@ -57,7 +57,7 @@ interface Parts {
   readonly settings: Settings;
   /** Those that are held, and whoever judges them. */
   readonly held: () => HeldWorld;
-  /** Everything the monitor says is told to whoever else listens. */
+  /** Passes every event on to the other judges. */
   readonly note: (event: RouseEvent) => void;
 }
 
@@ -70,7 +70,7 @@ export function createJudge(parts: Parts) {
   const states = new Map<string, HealthState>();
   const acked = new Map<string, { incarnation: number; sequence: number }>();
   const curedAt = new Map<string, { was: Sickness; at: number }>();
-  /** Whoever came back by itself is given a quarter more than it took then. */
+  /** By agent: the longest stuck time it came back from by itself. The monitor allows it a quarter more next time. */
   const longestStuck = new Map<string, number>();
   const delays = {
     working: [] as number[],
@@ -91,7 +91,8 @@ export function createJudge(parts: Parts) {
   let fingerprint = 0x811c9dc5;
 
   const violated = (text: string): void => {
-    if (violations.length < 100) violations.push(`seed ${parts.seed}, at ${(timeline.now() / second).toFixed(2)} s: ${text}`);
+    if (violations.length < 100)
+      violations.push(`seed ${parts.seed}, at ${(timeline.now() / second).toFixed(2)} s: ${text}`);
   };
 
   const ttlOf = (actor: Actor): number => 3 * (actor.isKnownIdle() ? rhythm.idle : rhythm.running);
@@ -188,7 +189,7 @@ export function createJudge(parts: Parts) {
       );
       const allowed = allowedFor(sickness, actor);
       const wanted = wantedFor(sickness);
-      // Who failed before and gets nowhere now has achieved nothing since: the graver verdict stands, and somebody knows.
+      // An agent that failed and is stuck now keeps the graver verdict, so somebody knows of it.
       const isSeen = state === wanted || (wanted === "STUCK" && state === "FAILING");
       if (now - since > allowed && !isSeen) {
         violated(
@@ -202,7 +203,7 @@ export function createJudge(parts: Parts) {
   function allowedFor(sickness: Sickness, actor: Actor): number {
     const check = settings.health_check;
     if (sickness.kind === "stuck") {
-      // Its beats told of it up to one of them later at either end.
+      // The monitor learns of the beginning and of the end up to one beat later.
       const history = 1.25 * ((longestStuck.get(actor.id) ?? 0) + 2 * rhythm.running);
       return Math.max(check.checkpoint_stale_threshold_seconds * second, history) + 5 * minute;
     }

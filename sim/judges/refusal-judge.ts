@@ -3,7 +3,7 @@ import type { TaskWorker } from "../actors/task-worker.ts";
 import type { TaskCall } from "../world/task-line.ts";
 import type { TaskTruth } from "./task-truth.ts";
 
-export interface RefusalParts {
+interface Parts {
   readonly tasks: ReadonlyMap<string, TaskTruth>;
   readonly workers: ReadonlyMap<string, TaskWorker>;
   readonly standingOf: (agentId: string) => AssignmentStanding;
@@ -11,12 +11,17 @@ export interface RefusalParts {
   readonly quarantined: ReadonlySet<string>;
 }
 
+/** The number that whoever speaks for the task has to name. */
+const numberOf = ({ status, claim, claims }: TaskTruth): number | undefined =>
+  over.has(status) ? claims : claim?.number;
+
 const over: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"]);
 
 /** Whether a refusal has its reason: nobody is kept from a task that they may have, or speak for. `states`: how the task stood around the call. */
-export function judgeRefusal({ tasks, workers, standingOf, isReady, quarantined }: RefusalParts) {
+export function judgeRefusal({ tasks, workers, standingOf, isReady, quarantined }: Parts) {
   const isHeldByOther = ({ claim, status, reservedFor }: TaskTruth, agentId: string): boolean =>
-    (claim !== null && claim.agentId !== agentId) || (status === "pending" && reservedFor !== null && reservedFor !== agentId);
+    (claim !== null && claim.agentId !== agentId) ||
+    (status === "pending" && reservedFor !== null && reservedFor !== agentId);
 
   /** A later life has it, or this one is not the one that was heard of last. */
   const isFormerLife = (agentId: string, life: number | null): boolean =>
@@ -26,7 +31,7 @@ export function judgeRefusal({ tasks, workers, standingOf, isReady, quarantined 
     [...tasks.values()].some((task) => task.claim?.agentId === agentId && task.taskId !== taskId);
 
   function mayRefuseAgent(
-    { word, agentId, life, taskId, claim }: Extract<TaskCall, { by: "agent" }>,
+    { agentId, life, taskId, claim }: Extract<TaskCall, { by: "agent" }>,
     because: string,
     any: (isSo: (task: TaskTruth) => boolean) => boolean,
   ): boolean {
@@ -46,7 +51,8 @@ export function judgeRefusal({ tasks, workers, standingOf, isReady, quarantined 
       case "not-yours":
         return any((task) => task.claim?.agentId !== agentId);
       case "claim-lost":
-        return word !== "claim" && any((task) => claim !== undefined && claim !== (over.has(task.status) ? task.claims : task.claim?.number));
+        // A clock that was overdue takes the claim in the same turn.
+        return any((task) => (claim === undefined ? task.claim?.agentId !== agentId : claim !== numberOf(task)));
       case "few-assignments":
         return standingOf(agentId) === "few" && holdsAnother(agentId, taskId);
       case "disabled":
@@ -89,7 +95,10 @@ export function judgeRefusal({ tasks, workers, standingOf, isReady, quarantined 
 
   const isMissed = (to: unknown): boolean => {
     const worker = typeof to === "string" ? workers.get(to) : undefined;
-    return worker !== undefined && (worker.state.kind !== "working" || worker.saidDone || worker.knownLife < worker.incarnation);
+    return (
+      worker !== undefined &&
+      (worker.state.kind !== "working" || worker.saidDone || worker.knownLife < worker.incarnation)
+    );
   };
 
   function closesCircle(taskId: string, dependsOn: readonly string[]): boolean {
@@ -109,3 +118,5 @@ export function judgeRefusal({ tasks, workers, standingOf, isReady, quarantined 
     return call.by === "agent" ? mayRefuseAgent(call, because, any) : mayRefusePerson(call, because, any);
   };
 }
+
+export type MayRefuse = ReturnType<typeof judgeRefusal>;

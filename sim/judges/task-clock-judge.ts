@@ -36,6 +36,8 @@ interface Watch {
   escalated: boolean;
   longRunning: boolean;
   timedOutAt: number | null;
+  /** Something that was due was not told, and the judge has said so. */
+  isForgotten: boolean;
 }
 
 /** A turn of the monitor, and how exactly it knows when it was blind: this much for each stretch. */
@@ -50,7 +52,8 @@ export function judgeTaskClocks({ now, violated, policy, tasks, blind, faults, p
   const told = { stalled: 0, escalated: 0, longRunning: 0, timedOut: 0 };
   let frozen = false;
 
-  const overlap = ({ from, to }: Stretch, since: number): number => Math.max(0, Math.min(now(), to) - Math.max(since, from));
+  const overlap = ({ from, to }: Stretch, since: number): number =>
+    Math.max(0, Math.min(now(), to) - Math.max(since, from));
 
   /** How long a claim was worked on, without the time in which nobody could have heard of it. */
   function worked({ workedBefore, runsSince }: Watch): number {
@@ -68,7 +71,7 @@ export function judgeTaskClocks({ now, violated, policy, tasks, blind, faults, p
 
   function claimed(taskId: string, claim: number): void {
     const at = now();
-    const nothing = { stalledAt: null, escalated: false, longRunning: false, timedOutAt: null };
+    const nothing = { stalledAt: null, escalated: false, longRunning: false, timedOutAt: null, isForgotten: false };
     watches.set(taskId, { claim, workedBefore: 0, runsSince: at, workedAt: at, mayHaveWorkedAt: at, ...nothing });
   }
 
@@ -106,7 +109,8 @@ export function judgeTaskClocks({ now, violated, policy, tasks, blind, faults, p
   function tellStalled(taskId: string, watch: Watch): void {
     told.stalled += 1;
     const since = Math.max(watch.workedAt, lastEnd(blind));
-    if (now() - since < policy.stalled - blur) violated(`${taskId} is told to stand still ${minutes(now() - since)} after work on it`);
+    if (now() - since < policy.stalled - blur)
+      violated(`${taskId} is told to stand still ${minutes(now() - since)} after work on it`);
     if (watch.stalledAt !== null && watch.mayHaveWorkedAt < watch.stalledAt && progressOf(taskId) < watch.stalledAt)
       violated(`${taskId} is told to stand still for the second time, without any work between`);
     watch.stalledAt = now();
@@ -154,25 +158,37 @@ export function judgeTaskClocks({ now, violated, policy, tasks, blind, faults, p
     const net = worked(watch) - late - blurSince(watch.runsSince ?? 0);
     const quiet = now() - Math.max(watch.mayHaveWorkedAt, progressOf(taskId));
     if (timeout !== null && net > timeout && seen > policy.recheck + late && watch.timedOutAt === null)
-      forgotten(watch, `${taskId} has been worked on for ${minutes(worked(watch))}, and its timeout of ${minutes(timeout)} was not told`);
+      forgotten(
+        watch,
+        `${taskId} has been worked on for ${minutes(worked(watch))}, and its timeout of ${minutes(timeout)} was not told`,
+      );
     if (watch.timedOutAt !== null && !frozen && now() - watch.timedOutAt > late && seen > late)
-      forgotten(watch, `${taskId} timed out ${minutes(now() - watch.timedOutAt)} ago and is still ${task.claim?.agentId}'s`);
+      forgotten(
+        watch,
+        `${taskId} timed out ${minutes(now() - watch.timedOutAt)} ago and is still ${task.claim?.agentId}'s`,
+      );
     if (net > policy.longRunning && seen > late && !watch.longRunning)
-      forgotten(watch, `${taskId} has been worked on for ${minutes(worked(watch))}, and nobody was told that it is long-running`);
+      forgotten(
+        watch,
+        `${taskId} has been worked on for ${minutes(worked(watch))}, and nobody was told that it is long-running`,
+      );
     if (watch.timedOutAt !== null) return;
     if (watch.stalledAt === null && Math.min(quiet, seen) > policy.stalled + late)
       forgotten(watch, `${taskId} had no work for ${minutes(quiet)}, and nobody was told`);
     // Whether work was heard since it was told may be unknown: then nobody can say what is due.
-    const again = watch.stalledAt === null ? 0 : Math.min(now() - watch.stalledAt, seen);
-    if (again > policy.recheck + late && quiet > again && !watch.escalated)
-      forgotten(watch, `${taskId} still has no work ${minutes(again)} after it was told to stand still, and is not escalated`);
+    const isStalled = watch.stalledAt !== null && now() - quiet < watch.stalledAt;
+    const again = isStalled ? Math.min(now() - (watch.stalledAt ?? 0), seen) : 0;
+    if (again > policy.recheck + late && !watch.escalated)
+      forgotten(
+        watch,
+        `${taskId} still has no work ${minutes(again)} after it was told to stand still, and is not escalated`,
+      );
   }
 
   /** Once for each claim. */
   function forgotten(watch: Watch, text: string): void {
-    violated(text);
-    watch.runsSince = Number.POSITIVE_INFINITY;
-    watch.mayHaveWorkedAt = Number.POSITIVE_INFINITY;
+    if (!watch.isForgotten) violated(text);
+    watch.isForgotten = true;
   }
 
   const tellers = {

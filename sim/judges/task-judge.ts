@@ -1,10 +1,12 @@
 import type { RouseEvent, TaskPolicy, TaskReason, TaskReport } from "@rouse/contract";
 import type { HeldActor } from "../actors/held-actor.ts";
 import type { TaskWorker } from "../actors/task-worker.ts";
-import type { TaskAnswer, TaskCall, Witness } from "../world/task-line.ts";
-import { judgeRefusal, type RefusalParts } from "./refusal-judge.ts";
+import type { TaskCall, Witness } from "../world/task-line.ts";
+import { type Heard, judgeAnswers } from "./answer-judge.ts";
+import { judgeRefusal } from "./refusal-judge.ts";
 import { judgeTaskClocks } from "./task-clock-judge.ts";
 import {
+  type ClaimTruth,
   describeClaim,
   followTasks,
   isAtWork,
@@ -32,6 +34,8 @@ interface Parts {
   readonly blind: readonly Stretch[];
   readonly faults: readonly Stretch[];
   readonly excusedSince: (at: number) => number;
+  /** Somebody has set the clock so far ahead that what is over is older than the history. */
+  readonly mayForget: () => boolean;
   /** An agent that is not heard for so long has fallen silent. */
   readonly ttl: number;
   /** How long somebody may take to answer the question what is to become of a silent agent. */
@@ -61,22 +65,13 @@ export interface TaskFindings {
   readonly unheard: number;
 }
 
-/** A call, and how its task stood before it. */
-interface Heard {
-  readonly call: TaskCall;
-  readonly answer: TaskAnswer;
-  readonly before: TaskTruth | null;
-  /** Whoever had a claim to it before the call, could have been given these, and did not get them. */
-  readonly choice: readonly TaskTruth[];
-  /** The latest life of the agent that the monitor knew of. */
-  readonly knownLife: number;
-}
-
 interface Said {
   readonly call: TaskCall;
   readonly at: number;
 }
 
+/** Nobody is given more time than this at once. */
+const mostTime = 60 * minute;
 /** A commit that failed is saved when the store is back. */
 const savedWithin = 5 * minute;
 
@@ -98,9 +93,12 @@ export function judgeTasks(parts: Parts) {
   const givenBack: Record<string, number> = {};
   const counts = { claims: 0, refused: 0, orders: 0, fewerAssignments: 0, unheard: 0 };
   let heard: Heard[] = [];
-  /** When somebody decided that a silent agent is given more time. */
+  /** Until when a silent agent may have been given more time. */
   const moreTime = new Map<string, number>();
-  /** Which claims were given in this turn, and whether there was a better choice. */
+  /** Of those who fall silent together somebody is asked once for all; what each of them has is theirs until that is over. */
+  const fleetIncidents = new Set<string>();
+  let fleetClosedAt = Number.NEGATIVE_INFINITY;
+  /** Which claims were given in this turn, and what should have been given instead. */
   const better = new Map<string, TaskTruth | null>();
   const quarantined = new Set<string>();
   const told = new Set<string>();
@@ -122,10 +120,20 @@ export function judgeTasks(parts: Parts) {
   });
   const mayRefuse = judgeRefusal({ tasks, workers, standingOf: trust.standingOf, isReady: truth.isReady, quarantined });
 
+  const answers = judgeAnswers({
+    violated,
+    truth,
+    mayRefuse,
+    betterThan: (taskId, claim) => better.get(`${taskId} ${claim}`),
+    noteWork: (taskId) => clocks.noteWork(taskId, true),
+  });
+
   function claimed(before: TaskTruth, agentId: string): void {
     counts.claims += 1;
     const { taskId, status } = before;
-    better.set(`${taskId} ${before.claims + 1}`, choicesFor(agentId).find((other) => comesBefore(other, before)) ?? null);
+    // What an agent was given before, it goes on with.
+    const choices = status === "pending" ? choicesFor(agentId) : [];
+    better.set(`${taskId} ${before.claims + 1}`, choices.find((other) => comesBefore(other, before)) ?? null);
     if (status !== "pending") return;
     const standing = trust.standingOf(agentId);
     const others = heldBy(agentId).filter((task) => task.taskId !== taskId).length;
@@ -143,9 +151,7 @@ export function judgeTasks(parts: Parts) {
   const choicesFor = (agentId: string): TaskTruth[] =>
     [...tasks.values()].filter(
       (task) =>
-        task.status === "pending" &&
-        (task.reservedFor === null || task.reservedFor === agentId) &&
-        truth.isReady(task),
+        task.status === "pending" && (task.reservedFor === null || task.reservedFor === agentId) && truth.isReady(task),
     );
 
   /** Meant for the agent, then more urgent, then older. Of those that came in the same turn nobody knows which was first. */
@@ -158,7 +164,8 @@ export function judgeTasks(parts: Parts) {
   function changed(before: TaskTruth, after: TaskTruth, change: TaskChanged): void {
     clocks.changed(before, after);
     const { taskId, because } = after;
-    if (before.status === "failed" || before.status === "cancelled") return wasSaid("retry", taskId, null, "tried again");
+    if (before.status === "failed" || before.status === "cancelled")
+      return wasSaid("retry", taskId, null, "tried again");
     if (after.status === "completed" || after.status === "failed") return ended(before, after);
     if (isAtWork(before) && !isAtWork(after)) givenBack[because] = (givenBack[because] ?? 0) + 1;
     checkReason(before, after, change);
@@ -169,8 +176,12 @@ export function judgeTasks(parts: Parts) {
     const { claim } = before;
     if (claim === null) return violated(`${taskId} is ${status}, and nobody held it`);
     const actor = held.get(claim.agentId);
-    if (actor === undefined) wasSaid(status === "completed" ? "complete" : "fail", taskId, claim, status);
-    else if (!isDone(actor, taskId)) violated(`${taskId} is ${status}, and ${actor.id} has not done it`);
+    const worker = workers.get(claim.agentId);
+    // Whoever names a task in its beats and says that it is done has done that task.
+    const isNamed = worker?.traits.namesTask === true && worker.saidDone && status === "completed";
+    if (actor === undefined && !isNamed) wasSaid(status === "completed" ? "complete" : "fail", taskId, claim, status);
+    if (actor !== undefined && !isDone(actor, taskId))
+      violated(`${taskId} is ${status}, and ${actor.id} has not done it`);
     trust.ended(claim.agentId, status === "failed");
   }
 
@@ -178,25 +189,33 @@ export function judgeTasks(parts: Parts) {
   const isDone = ({ life, taskDone }: HeldActor, taskId: string): boolean =>
     life.finished || taskDone || life.taskId !== taskId;
 
-  function wasSaid(word: TaskCall["word"], taskId: string, claim: TaskTruth["claim"], what: string): void {
+  function wasSaid(
+    word: TaskCall["word"],
+    taskId: string,
+    claim: Pick<ClaimTruth, "number" | "agentId"> | null,
+    what: string,
+  ): void {
     const words = said.get(`${word} ${taskId}`) ?? [];
     const isMeant = ({ call, at }: Said): boolean => {
       if (now() - at > savedWithin) return false;
       if (claim === null || call.by !== "agent") return true;
       return call.agentId === claim.agentId && (call.claim === undefined || call.claim === claim.number);
     };
-    if (!words.some(isMeant)) violated(`${taskId} is ${what}, and nobody who may has said so (it is ${describeClaim(claim)})`);
+    if (!words.some(isMeant))
+      violated(`${taskId} is ${what}, and nobody who may has said so (it is ${describeClaim(claim)})`);
   }
 
   function checkReason(before: TaskTruth, after: TaskTruth, { actor }: TaskChanged): void {
     const { taskId, because } = after;
     const word = orderFor[because];
     if (word !== undefined) return wasSaid(word, taskId, null, `${after.status} by ${actor}`);
-    if (because === "released-by-agent") return wasSaid("release", taskId, before.claim, "given back");
-    if (because === "agent-blocked") return wasSaid("update", taskId, before.claim, "blocked");
-    const worker = workers.get(before.claim?.agentId ?? "");
+    // That a claim is released is told before what becomes of its task.
+    const holder = before.claim ?? { number: before.claims, agentId: before.lastHolder ?? "" };
+    if (because === "released-by-agent") return wasSaid("release", taskId, holder, "given back");
+    if (because === "agent-blocked") return wasSaid("update", taskId, holder, "blocked");
+    const worker = isAtWork(before) ? workers.get(holder.agentId) : undefined;
     if (worker === undefined) return;
-    if (because === "agent-gone" && isAtWork(before) && now() - worker.heardAt < 0.9 * parts.ttl)
+    if (because === "agent-gone" && now() - worker.heardAt < 0.9 * parts.ttl)
       violated(`${taskId} was taken from ${worker.id}, which was heard ${seconds(now() - worker.heardAt)} ago`);
     if (because === "agent-finished" && !worker.saidDone)
       violated(`${taskId} was taken from ${worker.id}, which has not finished`);
@@ -208,7 +227,12 @@ export function judgeTasks(parts: Parts) {
     trust.note(event);
     if (event.type === "ASSIGNMENTS_REDUCED" || event.type === "ASSIGNMENTS_STOPPED") counts.fewerAssignments += 1;
     if (event.type === "ESCALATION_DECIDED" && event.payload.decision === "allow_more_time")
-      moreTime.set(event.payload.agentId, now());
+      moreTime.set(event.payload.agentId, now() + mostTime);
+    if (event.type === "FLEET_INCIDENT_OPENED") fleetIncidents.add(event.payload.incident);
+    if (event.type === "FLEET_INCIDENT_CLOSED") {
+      fleetIncidents.delete(event.payload.incident);
+      fleetClosedAt = now();
+    }
     if (event.type !== "HEALTH_STATE_CHANGED") return;
     const { agentId, to } = event.payload;
     if (to === "QUARANTINED") quarantined.add(agentId);
@@ -222,9 +246,11 @@ export function judgeTasks(parts: Parts) {
       const choice = call.word === "claim-next" ? choicesFor(call.agentId) : [];
       const knownLife = call.by === "agent" ? (workers.get(call.agentId)?.knownLife ?? 0) : 0;
       return (answer) => {
-        if (answer.kind === "unheard") counts.unheard += 1;
-        else heard.push({ call, answer, before, choice, knownLife });
+        if (answer.kind !== "unheard") heard.push({ call, answer, before, choice, knownLife });
       };
+    },
+    unheard() {
+      counts.unheard += 1;
     },
   };
 
@@ -242,70 +268,28 @@ export function judgeTasks(parts: Parts) {
 
   /** Every answer of the turn is held against what was saved in it. */
   function settle(): void {
-    for (const one of heard) judgeAnswer(one);
+    for (const one of heard) {
+      const { call, answer } = one;
+      if (answer.kind === "refused" && (call.word === "claim" || call.word === "claim-next")) counts.refused += 1;
+      answers.judge(one);
+    }
     heard = [];
     trust.settle();
     better.clear();
     truth.forgetStates();
   }
 
-  function judgeAnswer(one: Heard): void {
-    const { call, answer } = one;
-    if (call.word === "trust" || answer.kind === "unheard") return;
-    if (call.by === "agent" && call.life !== null && call.life < one.knownLife && answer.kind === "granted")
-      violated(`${call.word} of ${call.agentId} was granted to incarnation ${call.life}, and ${one.knownLife} is known`);
-    if (answer.kind === "refused") return judgeRefused(one, answer.because);
-    if (answer.task === null) return judgeNothing(one);
-    judgeGranted(one, answer.task);
-  }
-
-  function judgeRefused({ call, before }: Heard, because: string): void {
-    if (call.word === "claim" || call.word === "claim-next") counts.refused += 1;
-    if (call.word === "trust") return;
-    const states = [...(before === null ? [] : [before]), ...(call.taskId === null ? [] : truth.statesOf(call.taskId))];
-    if (mayRefuse(call, because, states)) return;
-    const stood = states.map(({ status, claim }) => `${status}, ${describeClaim(claim)}`).join("; ");
-    violated(`${describeCall(call)} was refused: ${because} (it was ${stood === "" ? "not there" : stood})`);
-  }
-
-  /** There is nothing to do: then nothing that it could have had was there before and after. */
-  function judgeNothing({ call, choice }: Heard): void {
-    if (call.by !== "agent" || call.word !== "claim-next") return;
-    const left = choice.find((task) => tasks.get(task.taskId) === task && truth.isReady(task));
-    if (left !== undefined) violated(`${call.agentId} was told that there is nothing to do, and ${left.taskId} is ready`);
-  }
-
-  /** What was answered is saved. */
-  function judgeGranted({ call, before }: Heard, report: TaskReport): void {
-    const { taskId, status, claim } = report;
-    const task = tasks.get(taskId);
-    if (task === undefined) return violated(`${taskId} was answered and is not saved`);
-    if (claim !== null && claim.number > task.claims) violated(`claim ${claim.number} of ${taskId} was answered and is not saved`);
-    if (status === "completed" && task.status !== "completed") violated(`${taskId} was answered to be completed, and is ${task.status}`);
-    if (status === "cancelled" || status === "failed") {
-      const seen = [...(before === null ? [] : [before]), task, ...truth.statesOf(taskId)];
-      if (!seen.some((state) => state.status === status)) violated(`${taskId} was answered to be ${status}, and is ${task.status}`);
-    }
-    if (call.by !== "agent") return;
-    if (call.word === "update" || call.word === "complete" || call.word === "fail")
-      if (claim?.agentId === call.agentId) clocks.noteWork(taskId, true);
-    if (call.word === "claim" || call.word === "claim-next") judgeGiven(call.agentId, call.word, report);
-  }
-
-  function judgeGiven(agentId: string, word: "claim" | "claim-next", { taskId, claim, status }: TaskReport): void {
-    if (claim?.agentId !== agentId) return violated(`${agentId} was given ${taskId}, and it is ${claim?.agentId ?? "nobody"}'s`);
-    if (word === "claim") return;
-    const choice = better.get(`${taskId} ${claim.number}`);
-    if (choice === undefined && status !== "claimed") violated(`${agentId} asked for the next task and got ${taskId}, which it had begun`);
-    if (choice != null) violated(`${agentId} asked for the next task and got ${taskId}, and ${choice.taskId} comes before it`);
-  }
-
   /** The monitor's own account, after a restart and now and then. */
   function compare(reports: readonly TaskReport[], when: string): void {
     const known = new Map(reports.map((report) => [report.taskId, report]));
-    for (const report of reports) if (!tasks.has(report.taskId)) violated(`${report.taskId} is known ${when} and was never saved`);
-    for (const task of tasks.values()) {
+    for (const report of reports)
+      if (!tasks.has(report.taskId)) violated(`${report.taskId} is known ${when} and was never saved`);
+    for (const task of [...tasks.values()].reverse()) {
       const report = known.get(task.taskId);
+      if (report === undefined && parts.mayForget()) {
+        truth.forget(task);
+        continue;
+      }
       if (report === undefined) {
         violated(`${task.taskId} is lost ${when} (it was ${task.status})`);
         continue;
@@ -321,18 +305,26 @@ export function judgeTasks(parts: Parts) {
   /** Nobody works on a task whose agent is gone: it is taken from it, within the time in which silence becomes a person's matter. */
   function lookForTheForgotten(): void {
     clocks.lookForTheForgotten();
+    if (fleetIncidents.size > 0) return;
     for (const task of tasks.values()) {
       const { claim, taskId } = task;
       const worker = claim === null || !isAtWork(task) ? undefined : workers.get(claim.agentId);
       if (worker === undefined || claim === null || worker.state.kind === "working" || worker.knownLife === 0) continue;
       const key = `${taskId} ${claim.number}`;
       const { doneHeardAt } = worker;
-      const since = Math.max(doneHeardAt ?? worker.state.since, claim.since, moreTime.get(worker.id) ?? 0);
+      const since = Math.max(
+        doneHeardAt ?? worker.state.since,
+        claim.since,
+        moreTime.get(worker.id) ?? 0,
+        fleetClosedAt,
+      );
       const waited = now() - since - parts.excusedSince(since);
       const allowed = doneHeardAt === null ? parts.ttl + parts.questionTimeout + 10 * minute : minute;
       if (waited <= allowed || told.has(key)) continue;
       told.add(key);
-      violated(`${taskId} is still ${worker.id}'s, which has been ${worker.state.kind} for ${minutes(now() - worker.state.since)}`);
+      violated(
+        `${taskId} is still ${worker.id}'s, which has been ${worker.state.kind} for ${minutes(now() - worker.state.since)}`,
+      );
     }
   }
 
@@ -344,9 +336,6 @@ export function judgeTasks(parts: Parts) {
 
   return { tasks, witness, note, settle, compare, lookForTheForgotten, findings, standingOf: trust.standingOf };
 }
-
-export type TaskJudge = ReturnType<typeof judgeTasks>;
-export type { RefusalParts };
 
 const orderFor: Readonly<Partial<Record<TaskReason, TaskCall["word"]>>> = {
   "cancelled-by-person": "cancel",
@@ -367,12 +356,6 @@ function readDefinition(body: Readonly<Record<string, unknown>>): TaskDefinition
 
 const describeReport = ({ claim }: TaskReport): string =>
   claim === null ? "nobody's" : `${claim.agentId}'s by claim ${claim.number}`;
-
-function describeCall(call: Exclude<TaskCall, { word: "trust" }>): string {
-  if (call.by === "person") return `${call.word} of ${call.taskId} by a person`;
-  const claim = call.claim === undefined ? "" : ` with claim ${call.claim}`;
-  return `${call.word} of ${call.taskId ?? "the next task"} by ${call.agentId}${claim}`;
-}
 
 const seconds = (ms: number): string => `${(ms / second).toFixed(0)} s`;
 const minutes = (ms: number): string => `${(ms / minute).toFixed(1)} min`;

@@ -25,7 +25,7 @@ export interface TaskTruth extends TaskDefinition {
   readonly claim: ClaimTruth | null;
   /** How many claims were ever given. */
   readonly claims: number;
-  /** Whose the last claim was. */
+  /** Whose the last claim was, or for whom the task is kept while that agent is brought back. */
   readonly lastHolder: string | null;
   readonly reservedFor: string | null;
 }
@@ -116,11 +116,14 @@ export function followTasks({ now, violated, definitionOf, meantFor, claimed, ch
     const task = find(taskId, "a claim");
     if (task === undefined) return;
     const { claim, claims, status, reservedFor, lastHolder } = task;
-    if (claim !== null) violated(`${taskId} was given to ${agentId} while ${claim.agentId} holds it by claim ${claim.number}`);
+    if (claim !== null)
+      violated(`${taskId} was given to ${agentId} while ${claim.agentId} holds it by claim ${claim.number}`);
     if (number !== claims + 1) violated(`claim ${number} of ${taskId} follows claim ${claims}`);
     // Whoever is brought back, or asks with a later life, goes on with what it has.
-    if (status !== "pending" && lastHolder !== agentId) violated(`${taskId} was given to ${agentId} while it is ${status}`);
-    if (status === "pending" && !isReady(task)) violated(`${taskId} was given to ${agentId} before ${openOf(task)} is completed`);
+    if (status !== "pending" && lastHolder !== agentId)
+      violated(`${taskId} was given to ${agentId} while it is ${status}`);
+    if (status === "pending" && !isReady(task))
+      violated(`${taskId} was given to ${agentId} before ${openOf(task)} is completed`);
     if (status === "pending" && reservedFor !== null && reservedFor !== agentId)
       violated(`${taskId} was given to ${agentId} while it is meant for ${reservedFor}`);
     claimed(task, agentId);
@@ -139,7 +142,7 @@ export function followTasks({ now, violated, definitionOf, meantFor, claimed, ch
   }
 
   function change(payload: TaskChanged): void {
-    const { taskId, from, to, because } = payload;
+    const { taskId, from, to, because, agentId } = payload;
     const before = find(taskId, "a change");
     if (before === undefined) return;
     if (from !== before.status) violated(`${taskId} went from ${from} to ${to}, and was ${before.status}`);
@@ -153,6 +156,7 @@ export function followTasks({ now, violated, definitionOf, meantFor, claimed, ch
       status: to,
       because,
       claim: withoutClaim.has(to) ? null : before.claim,
+      lastHolder: to === "recovering" ? agentId : before.lastHolder,
       reservedFor: isDropped ? null : meant,
       createdAt: isOver ? now() : before.createdAt,
     };
@@ -161,7 +165,18 @@ export function followTasks({ now, violated, definitionOf, meantFor, claimed, ch
     changed(before, after, payload);
   }
 
+  /** Tasks that are over are forgotten with the history, but not while one that is open, or may be tried again, depends on them. */
+  function forget({ taskId, status }: TaskTruth): void {
+    if (status !== "completed" && status !== "failed" && status !== "cancelled")
+      return violated(`${taskId} is forgotten while it is ${status}`);
+    tasks.delete(taskId);
+    const waiting = [...tasks.values()].find((task) => task.status !== "completed" && task.dependsOn.includes(taskId));
+    if (waiting !== undefined)
+      violated(`${taskId} is forgotten, and ${waiting.taskId} depends on it (${waiting.status})`);
+  }
+
   return {
+    forget,
     tasks: tasks as ReadonlyMap<string, TaskTruth>,
     isReady,
     /** How it stood, one after the other, since the last time that `forgetStates` was called, and how it stands now. */
@@ -178,7 +193,8 @@ export function followTasks({ now, violated, definitionOf, meantFor, claimed, ch
 
 export type TaskFollower = ReturnType<typeof followTasks>;
 
-export const describeClaim = (claim: ClaimTruth | null): string =>
+export const describeClaim = (claim: Pick<ClaimTruth, "number" | "agentId"> | null): string =>
   claim === null ? "nobody's" : `${claim.agentId}'s by claim ${claim.number}`;
 
-export const isAtWork = ({ status }: Pick<TaskTruth, "status">): boolean => status === "claimed" || status === "running";
+export const isAtWork = ({ status }: Pick<TaskTruth, "status">): boolean =>
+  status === "claimed" || status === "running";

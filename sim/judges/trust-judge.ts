@@ -34,7 +34,8 @@ export function judgeTrust(highErrorRate: number, violated: (text: string) => vo
   }
 
   function noteTold(agentId: string, told: AssignmentStanding): void {
-    if (expected.get(agentId) !== told) violated(`${agentId} is told to be trusted with ${told}, and ${of(agentId).standing} is due`);
+    if (expected.get(agentId) !== told)
+      violated(`${agentId} is told to be trusted with ${told}, and ${of(agentId).standing} is due`);
     expected.delete(agentId);
   }
 
@@ -59,7 +60,8 @@ export function judgeTrust(highErrorRate: number, violated: (text: string) => vo
     },
     /** Everything that was to be told has been. */
     settle(): void {
-      for (const [agentId, standing] of expected) violated(`${agentId} should be trusted with ${standing}, and nobody was told`);
+      for (const [agentId, standing] of expected)
+        violated(`${agentId} should be trusted with ${standing}, and nobody was told`);
       expected.clear();
     },
   };

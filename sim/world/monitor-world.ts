@@ -19,6 +19,9 @@ export interface MonitorWorld {
   suspended: number;
   suspendedSince: number | null;
   wallOffset: number;
+  /** The furthest that its wall clock was ever ahead, and behind. */
+  furthestAhead: number;
+  furthestBehind: number;
   deaf: boolean;
   /** Its timers come late by up to this much. */
   load: number;

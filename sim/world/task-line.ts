@@ -53,6 +53,8 @@ interface Parts {
 /** Learns of every call in the turn of the monitor in which it is carried out. */
 export interface Witness {
   asked(call: TaskCall): (answer: TaskAnswer) => void;
+  /** Whoever called heard nothing, or only that nothing can be saved. */
+  unheard(): void;
 }
 
 /** How agents and people reach the task service: requests and answers get lost, and one that came late is obeyed all the same. */
@@ -64,6 +66,7 @@ export function createTaskLine({ timeline, random, speak, isCutOff, witness }: P
     const hear = (answer: TaskAnswer): void => {
       if (isOver) return;
       isOver = true;
+      if (answer.kind === "unheard") witness.unheard();
       heard(answer);
     };
     timeline.after(patience, () => hear({ kind: "unheard" }));

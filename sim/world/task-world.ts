@@ -13,6 +13,7 @@ import type { Timeline } from "./virtual-time.ts";
 
 const second = 1000;
 const hour = 3600 * second;
+const day = 24 * hour;
 
 interface Parts {
   /** So many work through the queue. */
@@ -64,6 +65,7 @@ export function createTaskWorld(parts: Parts): TaskWorld {
     blind: world.blind,
     faults: world.faults,
     excusedSince: parts.excusedSince,
+    mayForget: () => world.furthestAhead - world.furthestBehind > 29 * day,
     ttl: 3 * Math.max(rhythm.running, rhythm.idle),
     questionTimeout: parts.questionTimeout,
   });

@@ -75,8 +75,8 @@ function isBrokenOff(terminal: TerminalFacts | null): boolean {
 }
 
 /**
- * Silent, not ours to start again, and a person's matter: whoever it was, its work must not wait for it. An agent that is heard again keeps its work,
- * also when what it was silent for is still a person's matter.
+ * Silent, not ours to start again, and a person's matter, for whatever reason: whoever it was, its work must not wait for it. An agent that is heard
+ * again keeps its work, also when what it was silent for is still a person's matter.
  */
 export const isGone = ({ health, seen: { terminal }, ladder: { handedOver } }: AgentRecord): boolean =>
-  terminal === null && health.state === "UNRESPONSIVE" && handedOver?.illness === "UNRESPONSIVE";
+  terminal === null && health.state === "UNRESPONSIVE" && handedOver !== null;

@@ -129,6 +129,25 @@ describe("a task whose agent ends", () => {
     expect(world.tell("t")).toMatch(/^pending agent-gone/);
   });
 
+  it("is given back when an agent that a person has in hand for something else falls silent", async () => {
+    const world = await taskWorld();
+    await world.service.create({ taskId: "t" });
+    const pass = (duration: number, isHeard: boolean): void => {
+      for (let minute = 0; minute < duration; minute++) {
+        world.beats({ agentId: "b", status: "RUNNING", progressIndicator: `${duration} ${minute}` });
+        if (isHeard) world.beats({ agentId: "a", status: "RUNNING", toolCallCount: 2 });
+        world.pass(minutes(1));
+      }
+    };
+    world.beats({ agentId: "a", status: "RUNNING", toolCallCount: 1 });
+    await world.service.claim("t", { agentId: "a" });
+    pass(150, true);
+    expect(world.mustWatch("a").record.ladder.handedOver?.illness).toBe("STUCK");
+    expect(world.tell("t")).toContain("a#1");
+    pass(20, false);
+    expect(world.tell("t")).toMatch(/^pending agent-gone/);
+  });
+
   it("is given back like all others of an agent that is gone for good, and not to it again", async () => {
     const world = await taskWorld();
     world.beats({ agentId: "a", status: "RUNNING" });

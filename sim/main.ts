@@ -64,6 +64,13 @@ if (orchestrator !== undefined && !orchestratorTempers.includes(orchestrator as 
 let told = 0;
 /** What was said of each agent, for --why. */
 const said = new Map<string, { readonly at: number; readonly line: string }[]>();
+const ofMonitor: ReadonlySet<RouseEvent["type"]> = new Set<RouseEvent["type"]>([
+  "MONITOR_GAP",
+  "VERDICTS_HELD_BACK",
+  "VERDICTS_RESUMED",
+  "FLEET_INCIDENT_OPENED",
+  "FLEET_INCIDENT_CLOSED",
+]);
 const stories = new Set(values.story?.split(","));
 const findings = await simulate({
   seed,
@@ -87,7 +94,7 @@ process.stdout.write(values.json ? `${JSON.stringify(toJson())}\n` : printFindin
 if (values.why) for (const violation of findings.violations) process.stdout.write(explain(violation));
 process.exitCode = findings.violations.length === 0 ? 0 : 1;
 
-/** What is said of an agent and its task belongs to the story of both; a gap of the monitor, to everybody's. */
+/** What is said of an agent and its task belongs to the story of both; what the monitor says of itself, to every story. */
 function hear(at: number, { type, payload }: RouseEvent): void {
   const line = `${(at / 1000).toFixed(0).padStart(8)} s ${type} ${JSON.stringify(payload)}\n`;
   const named = [payload as { agentId?: unknown; taskId?: unknown }].flatMap(({ agentId, taskId }) => [
@@ -95,7 +102,7 @@ function hear(at: number, { type, payload }: RouseEvent): void {
     taskId,
   ]);
   const ids = named.filter((id) => typeof id === "string");
-  if (ids.some((id) => stories.has(id)) || (type === "MONITOR_GAP" && stories.size > 0)) process.stderr.write(line);
+  if (ids.some((id) => stories.has(id)) || (ofMonitor.has(type) && stories.size > 0)) process.stderr.write(line);
   if (!values.why) return;
   for (const id of ids)
     said

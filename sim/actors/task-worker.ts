@@ -56,7 +56,9 @@ export class TaskWorker {
   progressAt = Number.NEGATIVE_INFINITY;
   private sequence = 0;
   private calls = 0;
-  private said = "";
+  /** What its last beat said of its work, and the last that the monitor took. */
+  sent = { said: "", calls: 0 };
+  private heard = { said: "", calls: 0 };
   private readonly random: Random;
 
   constructor(number: number, random: Random) {
@@ -82,13 +84,15 @@ export class TaskWorker {
     this.incarnation += 1;
     this.sequence = 0;
     this.calls = 0;
+    this.heard = { said: "", calls: 0 };
     this.hand = [];
     this.state = { kind: "working" };
   }
 
-  /** The monitor has taken a word of this life. */
-  noteHeard(life: number, now: number): void {
+  /** The monitor has taken a word of this life; `sent`: what a beat said of its work. */
+  noteHeard(life: number, now: number, sent = this.heard): void {
     this.heardAt = now;
+    if (life === this.incarnation) this.heard = sent;
     if (life <= this.knownLife) return;
     this.knownLife = life;
     this.saidDone = false;
@@ -123,9 +127,9 @@ export class TaskWorker {
     const taskId = namesTask ? (this.hand[0]?.taskId ?? null) : undefined;
     const said = `${status ?? this.hand.length > 0} ${taskId}`;
     if (counts && works) this.calls += 1;
-    // To begin something, or something else, is progress too.
-    if (counts && (works || said !== this.said)) this.progressAt = now;
-    this.said = said;
+    // To begin something, or something else, is progress too; and what a lost beat told of is news in the next one.
+    if (counts && (works || said !== this.heard.said || this.calls > this.heard.calls)) this.progressAt = now;
+    this.sent = { said, calls: this.calls };
     return {
       agentId: this.id,
       node: this.node,

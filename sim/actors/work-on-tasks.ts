@@ -171,9 +171,10 @@ export function workOnTasks(parts: Parts): void {
     const works = hand !== undefined && !isIdle && !hand.blocked;
     const message = worker.beat(now(), parts.wall(), works, status);
     const isProgress = worker.progressAt === now();
+    const { sent } = worker;
     const answered = (ack: HeartbeatAck): void => {
       if (ack.status !== "accepted") return;
-      worker.noteHeard(life, now());
+      worker.noteHeard(life, now(), sent);
       // It counts from when it was heard, which may be long after it was sent.
       if (isProgress) worker.progressAt = now();
       if (status === "FINISHED" && worker.saidDone) worker.doneHeardAt = now();

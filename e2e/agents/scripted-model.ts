@@ -41,7 +41,7 @@ interface OpenRun {
   refusedAt: number | null;
 }
 
-/** How Rouse words its nudges (core's word-nudge.ts). */
+/** How Rouse words its nudges (core's compose-nudge.ts). */
 const nudges = /FACT: |REMINDER: You /;
 
 /** A loop without a pause would be many calls ahead of whoever watches it. */

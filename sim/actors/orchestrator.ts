@@ -57,7 +57,7 @@ export function createOrchestrator({ timeline, random, speak, temper, isWell }: 
   /** Says it to whichever monitor is there by then; one that is down is told again a while later. */
   function say(escalation: string, decision: DecisionRequest, tries = 3): void {
     speak(
-      (to) => to.help.words.decide(escalation, { ...decision, actor: "orchestrator:simulated" }),
+      (to) => to.help.orders.decide(escalation, { ...decision, actor: "orchestrator:simulated" }),
       () => {
         if (tries > 1) timeline.after(20 * second, () => say(escalation, decision, tries - 1));
       },
@@ -83,7 +83,7 @@ export function createOrchestrator({ timeline, random, speak, temper, isWell }: 
     } else if (roll < 0.75) timeline.after(random.between(14 * minute, 60 * minute), () => say(id, decision));
     if (roll > 0.5 && roll < 0.9)
       timeline.after(random.between(second, 8 * minute), () =>
-        speak((to) => to.help.words.acknowledge(id, "operator")),
+        speak((to) => to.help.orders.acknowledge(id, "operator")),
       );
     return "delivered";
   }

@@ -121,6 +121,6 @@ export function planPersons(parts: Parts): void {
   now(60 * hour, visit);
   now(200 * hour, ({ id }) => speak((to) => to.terminate(id, order)));
   now(200 * hour, ({ id }) => speak((to) => to.recover(id, order)));
-  now(300 * hour, ({ id }) => speak((to) => to.help.words.nudge(id, "operator", null)));
-  now(300 * hour, ({ id }) => speak((to) => to.help.words.escalate(id, "operator", "simulated")));
+  now(300 * hour, ({ id }) => speak((to) => to.help.orders.nudge(id, "operator", null)));
+  now(300 * hour, ({ id }) => speak((to) => to.help.orders.escalate(id, "operator", "simulated")));
 }

@@ -16,7 +16,7 @@ import {
   tellOverdue,
   withdrawEscalation,
 } from "./intervene/escalation-life.ts";
-import { hearWords } from "./intervene/hear-words.ts";
+import { hearOrders } from "./intervene/hear-orders.ts";
 import { closeIncident, openIncident, turnIncident, withStage } from "./intervene/incident-life.ts";
 import { followNudge, nudgeExpires, queueNudge } from "./intervene/nudge-life.ts";
 import { obeyOrder } from "./intervene/obey-order.ts";
@@ -48,7 +48,7 @@ import type { Signal } from "./signal.ts";
 const mostRungs = 12;
 
 /**
- * One turn of an agent on the ladder: first outcomes of actions and words of people, then rung after rung until one has
+ * One turn of an agent on the ladder: first outcomes of actions and orders of people, then rung after rung until one has
  * to wait. `wakeAt` is when the next one may be due.
  */
 export function climbLadder(before: AgentRecord, signal: Signal, context: Context): Intervened {
@@ -61,7 +61,7 @@ export function climbLadder(before: AgentRecord, signal: Signal, context: Contex
     (record) => followEscalation(record, signal, now),
     (record) => raiseEscalation(record, now, doubt),
     (record) => followNudge(record, signal, context),
-    (record) => hearWords(record, signal, context),
+    (record) => hearOrders(record, signal, context),
     (record) => obeyOrder(record, signal, context),
     (record) => obeyRestart(record, signal, context),
     (record) => followLimit(record, context),

@@ -3,7 +3,7 @@ import { carryOutActions } from "./agents/carry-out-action.ts";
 import { recheckGate } from "./agents/recheck-gate.ts";
 import { attendCheckpoints } from "./checkpoints/attend-checkpoints.ts";
 import { keepCheckpoints } from "./checkpoints/keep-checkpoints.ts";
-import { takeWords } from "./escalations/take-words.ts";
+import { takeOrders } from "./escalations/take-orders.ts";
 import { askOrchestrator, tellEscalations } from "./escalations/tell-escalations.ts";
 import type { Given } from "./orders/note-orders.ts";
 import type { Alerts } from "./ports/alerts.ts";
@@ -30,23 +30,23 @@ interface ServiceParts extends Omit<SharedServices, "readClock" | "toWall"> {
   readonly onTasksSaved: TaskDesk["onSaved"];
 }
 
-/** Puts together what acts on agents and their work: words, escalations, tasks, checkpoints, recovery and the hands. */
+/** Puts together what acts on agents and their work: orders, escalations, tasks, checkpoints, recovery and the hands. */
 export function buildServices(parts: ServiceParts) {
   const { engine, roster, doubt, clock, config, workspaces, holders } = parts;
   const { toWall, read: readClock } = clock;
   const { saveEvents, addToTrail } = engine;
   const { folderOf } = holders;
   const shared = { ...parts, readClock, toWall };
-  const words = takeWords(shared);
+  const orders = takeOrders(shared);
   const tasks = hostTasks(shared);
   const service = serveTasks({ ...shared, tasks });
   const checkpoints = keepCheckpoints({ ...shared, saveEvents, ...attendCheckpoints({ ...shared, tasks, folderOf }) });
-  const escalations = tellEscalations({ ...shared, words, checkpoints });
+  const escalations = tellEscalations({ ...shared, orders, checkpoints });
   const recovery = recoverTasks({ ...shared, tasks, checkpoints, addToTrail });
   const { ask, withdraw } = askOrchestrator({
     ...shared,
     notice: escalations.notice,
-    decide: words.decide,
+    decide: orders.decide,
     noteRefusedAnswer(agentId, escalation, because) {
       const payload = { agentId, escalation, because };
       saveEvents([{ type: "ESCALATION_ANSWER_REFUSED", payload }], readClock().time, agentId);
@@ -54,7 +54,7 @@ export function buildServices(parts: ServiceParts) {
   });
   const { alerts, log } = parts;
   return {
-    words,
+    orders,
     escalations,
     tasks,
     service,

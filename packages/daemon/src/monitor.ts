@@ -88,7 +88,7 @@ export interface Monitor extends Reports {
   remove(agentId: string, request: Given<RemoveRequest>): Promise<RemovedAgent>;
   /** Requests that carry a key are obeyed once. */
   readonly answerOnce: AnswerOnce;
-  /** What is done about agents and their work: words, questions, tasks, checkpoints, recovery. */
+  /** What is done about agents and their work: orders, questions, tasks, checkpoints, recovery. */
   readonly help: Help;
   readonly audit: AuditReader;
   readonly readClock: () => Moment;

@@ -32,7 +32,7 @@ import { tooLate } from "./api/escalations.ts";
 import { readRequest } from "./api/route.ts";
 import type { Help } from "./build-services.ts";
 import { readConfig, requireConfig } from "./config/read-config.ts";
-import type { Answered } from "./escalations/take-words.ts";
+import type { Answered } from "./escalations/take-orders.ts";
 import { homeFolder } from "./home/home-folder.ts";
 import { openHome } from "./home/open-home.ts";
 import { openWebhookSecret } from "./home/secret-files.ts";
@@ -122,9 +122,9 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
     },
     getLastHeartbeat: async (agentId) =>
       withoutReceipt((await monitor.heartbeats(agentId, 1).catch(noneOfUnknown)).heartbeats[0]),
-    sendNudge: (agentId, message) => monitor.help.words.nudge(agentId, "owner", message ?? null, "program"),
+    sendNudge: (agentId, message) => monitor.help.orders.nudge(agentId, "owner", message ?? null, "program"),
     ...answerEscalations(monitor.help),
-    escalateToOrchestrator: (agentId, reason) => monitor.help.words.escalate(agentId, "owner", reason, "program"),
+    escalateToOrchestrator: (agentId, reason) => monitor.help.orders.escalate(agentId, "owner", reason, "program"),
     terminateAgent: (agentId, reason) => monitor.terminate(agentId, { ...program, reason, force: false }),
     initiateRecovery: (taskId) =>
       monitor.help.recovery.recoverTask(taskId, { ...program, reason: "initiateRecovery", force: false }),
@@ -152,10 +152,10 @@ function withoutReceipt(kept: (Heartbeat & { receivedAt: string }) | undefined):
 }
 
 /** Escalations for an embedding program: the same methods as over HTTP, with the same answers and faults. */
-function answerEscalations({ words, escalations }: Pick<Help, "words" | "escalations">): EscalationService {
+function answerEscalations({ orders, escalations }: Pick<Help, "orders" | "escalations">): EscalationService {
   return {
     async escalations({ agentId } = {}) {
-      const open = words.escalations();
+      const open = orders.escalations();
       return agentId === undefined ? open : open.filter((one) => one.agentId === agentId);
     },
     async escalation(id) {
@@ -164,9 +164,9 @@ function answerEscalations({ words, escalations }: Pick<Help, "words" | "escalat
       return notice;
     },
     decide: async (id, decision) =>
-      resultOf(id, await words.decide(id, givenBy("owner", readRequest(DecisionRequest, decision)))),
+      resultOf(id, await orders.decide(id, givenBy("owner", readRequest(DecisionRequest, decision)))),
     acknowledge: async (id, by) =>
-      resultOf(id, await words.acknowledge(id, "owner", readRequest(AcknowledgeRequest, by).actor)),
+      resultOf(id, await orders.acknowledge(id, "owner", readRequest(AcknowledgeRequest, by).actor)),
   };
 }
 

@@ -17,7 +17,7 @@ import { type AgentRecord, lifeOf, withLadder } from "../record.ts";
 import type { Action, Signal } from "../signal.ts";
 import { startAnew } from "../steps/step.ts";
 import { type Intervened, join, unchanged, withActions, withEvents } from "./alert-life.ts";
-import { type Wording, wordNudge } from "./word-nudge.ts";
+import { composeNudge, type Wording } from "./compose-nudge.ts";
 
 interface NudgeOrder {
   readonly channel: NudgeChannel;
@@ -34,7 +34,7 @@ export function queueNudge(record: AgentRecord, order: NudgeOrder, { now, policy
   const { channel, attempt, cause, actor } = order;
   const number = record.ladder.counts.nudges + 1;
   const id = `${agentId}/${incarnation}/nudge/${number}`;
-  const { template, text: words } = order.wording ?? wordNudge(record, cause, now);
+  const { template, text: words } = order.wording ?? composeNudge(record, cause, now);
   const waiting = channel === "acknowledgement" ? wordsWaiting(record, now) : null;
   const text = waiting === null ? words : `${waiting.text}\n\n${words}`.slice(0, longestText);
   const expiresAt = now + policy.nudge.interval;

@@ -6,8 +6,8 @@ import { newestFact } from "../assess/moved-since.ts";
 import type { Context } from "../context.ts";
 import { chooseChannel } from "../decide/choose-channel.ts";
 import { type Intervened, unchanged, withEvents } from "../intervene/alert-life.ts";
+import { limitOverWording } from "../intervene/compose-nudge.ts";
 import { queueNudge } from "../intervene/nudge-life.ts";
-import { limitOverWording } from "../intervene/word-nudge.ts";
 import {
   endedAtLimit,
   goesOnUntil,

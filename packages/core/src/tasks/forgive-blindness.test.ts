@@ -63,11 +63,11 @@ describe("time in which we were blind", () => {
     expect(startOf(task.task, blind(31, 46))).toBe(26);
   });
 
-  it("is not even looked at by a word that is refused", () => {
+  it("is not even looked at by a report that is refused", () => {
     const task = claimed();
     const surroundings = { gaps: [blind(20, 50)], frozen: false, othersBlocked: 0 };
-    const word = { kind: "complete", agentId: "b" } as const;
-    const turn = superviseTask(task, word, { now: dawn + minutes(51), rules: seedRules, doubt: surroundings });
+    const report = { kind: "complete", agentId: "b" } as const;
+    const turn = superviseTask(task, report, { now: dawn + minutes(51), rules: seedRules, doubt: surroundings });
     expect(turn.reply).toEqual({ kind: "refused", because: "not-yours" });
     expect(turn.task).toBe(task);
   });

@@ -19,7 +19,7 @@ import {
   type TaskRules,
   type TaskSignal,
   type TaskTurn,
-  type WordSignal,
+  type WorkerReport,
 } from "./task-signal.ts";
 import { nextLook, watchTaskClocks } from "./watch-task-clocks.ts";
 
@@ -57,7 +57,7 @@ function acceptTaskSignal(task: TaskRecord, signal: TaskSignal, context: TaskCon
     case "complete":
     case "fail":
     case "release":
-      return acceptWord(task, signal, now);
+      return acceptReport(task, signal, now);
     case "cancel":
     case "reassign":
     case "block":
@@ -134,17 +134,17 @@ function refuseClaim(task: TaskRecord, signal: ClaimSignal, { mode }: TaskRules)
 /** Known to be later; an unknown life is neither later nor earlier. */
 const isLater = (a: number | null, b: number | null): boolean => a !== null && b !== null && a > b;
 
-/** An agent's word about its task. Only the present claim may speak for it. */
-function acceptWord(task: TaskRecord, word: WordSignal, now: MonoMs): TaskTurn {
-  if (saidBefore(task, word)) return granted(unchanged(task));
+/** A worker's report about its task. Only the present claim may speak for it. */
+function acceptReport(task: TaskRecord, report: WorkerReport, now: MonoMs): TaskTurn {
+  if (saidBefore(task, report)) return granted(unchanged(task));
   const claim = claimOf(task);
-  const because = refuseWord(task, claim, word);
+  const because = refuseReport(task, claim, report);
   if (because !== null || claim === null) return refused(task, because ?? "not-yours");
-  switch (word.kind) {
+  switch (report.kind) {
     case "refresh":
       return granted(unchanged(refreshClaim(task, now)));
     case "update":
-      return granted(update(task, claim, word, now));
+      return granted(update(task, claim, report, now));
     case "complete":
       return granted(end(task, claim, "completed", now));
     case "fail":
@@ -154,31 +154,36 @@ function acceptWord(task: TaskRecord, word: WordSignal, now: MonoMs): TaskTurn {
   }
 }
 
-function refuseWord(task: TaskRecord, claim: Claim | null, word: Speaker): TaskRefusal | null {
+function refuseReport(task: TaskRecord, claim: Claim | null, report: Speaker): TaskRefusal | null {
   const present = isTaskOver(task) ? task.claims : claim?.number;
-  if (word.claim !== undefined && word.claim !== present) return "claim-lost";
+  if (report.claim !== undefined && report.claim !== present) return "claim-lost";
   if (isTaskOver(task)) return "over";
-  return claim?.agentId === word.agentId ? null : "not-yours";
+  return claim?.agentId === report.agentId ? null : "not-yours";
 }
 
 /** The answer to "complete" may get lost, so it may be repeated. */
-function saidBefore({ state }: TaskRecord, word: WordSignal): boolean {
+function saidBefore({ state }: TaskRecord, report: WorkerReport): boolean {
   if (state.status !== "completed" && state.status !== "failed") return false;
   const { agentId, number } = state.by;
-  const same = word.agentId === agentId && (word.claim === undefined || word.claim === number);
-  return same && word.kind === (state.status === "completed" ? "complete" : "fail");
+  const same = report.agentId === agentId && (report.claim === undefined || report.claim === number);
+  return same && report.kind === (state.status === "completed" ? "complete" : "fail");
 }
 
-function update(before: TaskRecord, claim: Claim, word: Extract<WordSignal, { kind: "update" }>, now: MonoMs): Changed {
+function update(
+  before: TaskRecord,
+  claim: Claim,
+  report: Extract<WorkerReport, { kind: "update" }>,
+  now: MonoMs,
+): Changed {
   const { agentId: actor } = claim;
   const { state } = before;
-  const note = word.note ?? before.note;
+  const note = report.note ?? before.note;
   const facts = { note, updatedAt: now };
-  if (word.status === "blocked" && isAtWork(state)) {
+  if (report.status === "blocked" && isAtWork(state)) {
     const to = { status: "blocked", since: now, claim: { ...claim, refreshedAt: now } } as const;
     return changeTask(before, { to, because: "agent-blocked", actor, facts }, now);
   }
-  if (word.status === "running" && state.status === "blocked") {
+  if (report.status === "running" && state.status === "blocked") {
     return changeTask(before, { to: resumeClaim(claim, state.since, now), because: "updated", actor, facts }, now);
   }
   return noteWork(before, note, now);

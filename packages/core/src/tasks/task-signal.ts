@@ -13,7 +13,7 @@ export type TaskRules = TaskPolicy & {
 export type TaskSignal =
   | { readonly kind: "created" }
   | ClaimSignal
-  | WordSignal
+  | WorkerReport
   | TaskOrderSignal
   | AgentDownSignal
   | { readonly kind: "agent-recovered"; readonly agentId: string; readonly incarnation: number }
@@ -32,8 +32,8 @@ export interface ClaimSignal {
   readonly ready: boolean;
 }
 
-/** An agent's word about its task. `claim`: the number it was given, if it keeps track. */
-export type WordSignal = Speaker &
+/** A worker's report about its task. `claim`: the number it was given, if it keeps track. */
+export type WorkerReport = Speaker &
   (
     | { readonly kind: "refresh" | "complete" | "fail" | "release" }
     | {

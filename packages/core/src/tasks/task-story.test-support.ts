@@ -12,7 +12,14 @@ import type { Action } from "../signal.ts";
 import { dawn, ms } from "../story.test-support.ts";
 import { superviseTask } from "./supervise-task.ts";
 import { claimOf, newTask, type TaskRecord } from "./task-record.ts";
-import type { AgentDownSignal, TaskRules, TaskSignal, TaskSurroundings, TaskTurn, WordSignal } from "./task-signal.ts";
+import type {
+  AgentDownSignal,
+  TaskRules,
+  TaskSignal,
+  TaskSurroundings,
+  TaskTurn,
+  WorkerReport,
+} from "./task-signal.ts";
 
 /** The rules that the first description of the project named. */
 export const seedRules: TaskRules = {
@@ -93,7 +100,7 @@ export function taskStory(given: TaskStoryGiven = {}) {
     return reply.claim === null ? "granted" : `granted ${reply.claim}`;
   }
 
-  const says = (word: WordSignal): string => answer(word);
+  const says = (report: WorkerReport): string => answer(report);
   const orders = (kind: "cancel" | "block" | "unblock", actor = "ann"): string =>
     answer({ kind, actor, reason: "because I say so" });
 

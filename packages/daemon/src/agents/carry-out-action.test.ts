@@ -243,9 +243,9 @@ describe("a stop of our own", () => {
     isHeld();
     reports({ sights: [{ kind: "output", rows: 1, novel: 1 }] });
     await live(minutes(20));
-    const [question] = monitor.help.words.escalations();
+    const [question] = monitor.help.orders.escalations();
     const word = { decision: "terminate_and_recover", actor: "anna", reason: "nothing comes of it" } as const;
-    void monitor.help.words.decide(question?.id ?? "none", word);
+    void monitor.help.orders.decide(question?.id ?? "none", word);
     await live(seconds(2));
     expect(stops).toMatchObject([{ agentId: "a", incarnation: 1 }]);
   });
@@ -685,7 +685,7 @@ health_monitoring:
     story.isHeld();
     await loops(story, 30);
     const speaks = async (): Promise<void> => {
-      void story.monitor.help.words.nudge("a", "owner", "try the other branch");
+      void story.monitor.help.orders.nudge("a", "owner", "try the other branch");
       await story.live(seconds(1));
     };
     return { ...story, contained, speaks };

@@ -24,7 +24,7 @@ import {
 } from "@rouse/contract";
 import { verifyWebhook, type WebhookVerdict } from "@rouse/sdk";
 import type { FastifyReply } from "fastify";
-import type { Answered, Words } from "../escalations/take-words.ts";
+import type { Answered, Orders } from "../escalations/take-orders.ts";
 import { givenBy } from "../orders/note-orders.ts";
 import type { EventQuery } from "../ports/store.ts";
 import { parseJson } from "./parse-json.ts";
@@ -50,7 +50,7 @@ import {
 
 /** What the routes below call. */
 export interface Escalations
-  extends Pick<Words, "escalations" | "decide" | "acknowledge" | "nudge" | "escalate" | "answer" | "checkIn"> {
+  extends Pick<Orders, "escalations" | "decide" | "acknowledge" | "nudge" | "escalate" | "answer" | "checkIn"> {
   /** An open question with all that is known; `null` when it is not open. */
   escalationNotice(id: string): Promise<EscalationNotice | null>;
   events(query: EventQuery): Promise<SavedEvent[]>;
@@ -236,7 +236,7 @@ function describeEnding(id: string, ended: EscalationEnding): string {
   }
 }
 
-/** Words to an agent, about it, and by it. */
+/** Orders to nudge an agent and to ask about it, and what the agent itself answers. */
 function wordRoutes(escalations: Escalations): Route[] {
   return [
     post("/api/v1/agents/{id}/nudge", {

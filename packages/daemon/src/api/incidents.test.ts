@@ -104,7 +104,7 @@ describe("incidents", () => {
     expect(await get("incidents")).toEqual({ incidents: [], next: null });
     for (const agentId of ["w", "v"]) {
       await monitor.register({ agentId });
-      await monitor.help.words.escalate(agentId, "owner", "it looks odd");
+      await monitor.help.orders.escalate(agentId, "owner", "it looks odd");
     }
     const first = IncidentList.parse(await get("incidents?limit=1"));
     expect(first.incidents).toMatchObject([{ state: "open", of: "agent", agentId: "w", escalation: "w.1" }]);
@@ -134,7 +134,7 @@ describe("recoveries", () => {
 describe("escalations that are over", () => {
   it("are told from the last back with how they ended; one that is open is not among them", async () => {
     await monitor.register({ agentId: "w" });
-    await monitor.help.words.escalate("w", "owner", "it looks odd");
+    await monitor.help.orders.escalate("w", "owner", "it looks odd");
     const { escalations, next } = EscalationList.parse(await get("escalations?state=closed"));
     expect(escalations).toMatchObject([
       { id: "a.2", reason: "nudges-unanswered", ended: { how: "incident-closed", ending: "recovered" } },

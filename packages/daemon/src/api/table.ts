@@ -27,7 +27,7 @@ interface TableOptions {
 export function apiTable(monitor: Monitor, options: TableOptions): { table: readonly Route[]; close(): Promise<void> } {
   const now = () => monitor.readClock().time;
   const { noteRefusedSpeaker, noteBadSignature, help } = monitor;
-  const { words, escalations, checkpoints, tasks, service, recovery } = help;
+  const { orders, escalations, checkpoints, tasks, service, recovery } = help;
   const { routes: mcp, close } = mcpRoutes({ door: options.door, now });
   const table: readonly Route[] = tagged({
     agents: [...agentRoutes(monitor, options.maySee), ...pingRoutes],
@@ -35,7 +35,7 @@ export function apiTable(monitor: Monitor, options: TableOptions): { table: read
     tasks: [...taskRoutes({ service, noteRefusedSpeaker }), ...recoveryRoutes(recovery)],
     checkpoints: checkpointRoutes({ checkpoints, noteRefusedSpeaker, holdsTask: tasks.isWorkOf }),
     escalations: escalationRoutes(
-      { ...words, escalationNotice: escalations.notice, howItEnded: escalations.howItEnded, events: monitor.events },
+      { ...orders, escalationNotice: escalations.notice, howItEnded: escalations.howItEnded, events: monitor.events },
       { secret: options.secret, now, noteBadSignature },
     ),
     incidents: incidentRoutes(monitor),

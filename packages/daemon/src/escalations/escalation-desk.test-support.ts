@@ -13,25 +13,25 @@ import type { AgentRecord } from "@rouse/core";
 import type { Escalations } from "../api/escalations.ts";
 import { readConfig, requireConfig } from "../config/read-config.ts";
 import { dawn, taskWorld } from "../tasks/task-world.test-support.ts";
-import { takeWords } from "./take-words.ts";
+import { takeOrders } from "./take-orders.ts";
 import { tellEscalations } from "./tell-escalations.ts";
 
 export { dawn };
 
 const toWall = (at: MonoMs): EpochMs => dawn + at;
 
-/** Questions about agents as the monitor has them: the real words, turns and group commit on the store in memory, and a clock the story moves. */
+/** Questions about agents as the monitor has them: the real orders, turns and group commit on the store in memory, and a clock the story moves. */
 export async function escalationDesk(changes: PartialSettings = {}) {
   const text = JSON.stringify({ preset: "default", health_monitoring: changes });
   const config = requireConfig(readConfig({ file: { name: "test", text } }));
   const world = await taskWorld({ config: text });
-  const words = takeWords({ ...world, toWall, config: () => config });
+  const orders = takeOrders({ ...world, toWall, config: () => config });
   let checkpoint: Checkpoint | null = null;
   const checkpoints = {
     list: async (taskId: string) => ({ taskId, checkpoints: checkpoint === null ? [] : [checkpoint], next: null }),
   };
   const { readClock, store } = world;
-  const teller = tellEscalations({ words, store, checkpoints, config: () => config, readClock, toWall });
+  const teller = tellEscalations({ orders, store, checkpoints, config: () => config, readClock, toWall });
 
   async function notice(id: string): Promise<EscalationNotice | null> {
     await world.saved();
@@ -39,7 +39,7 @@ export async function escalationDesk(changes: PartialSettings = {}) {
   }
 
   const escalations: Escalations = {
-    ...words,
+    ...orders,
     events: store.readEvents,
     escalationNotice: notice,
     async howItEnded(id) {

@@ -16,10 +16,10 @@ import { type Given, givenBy } from "../orders/note-orders.ts";
 import type { Orchestrator } from "../ports/orchestrator.ts";
 import type { SharedServices } from "../shared-services.ts";
 import { eventsInNotice, snapshotOf, writeNotice } from "./escalation-notice.ts";
-import { recallEnding, type Words } from "./take-words.ts";
+import { type Orders, recallEnding } from "./take-orders.ts";
 
 interface TellingParts extends Pick<SharedServices, "store" | "config" | "readClock" | "toWall"> {
-  readonly words: Words;
+  readonly orders: Orders;
   readonly checkpoints: Pick<Checkpoints, "list">;
 }
 
@@ -35,7 +35,7 @@ const fleetEvents: readonly EventType[] = [
 ];
 
 /** Open questions with everything that helps to answer them, and how those that are over ended. */
-export function tellEscalations({ words, store, checkpoints, config, readClock, toWall }: TellingParts) {
+export function tellEscalations({ orders, store, checkpoints, config, readClock, toWall }: TellingParts) {
   async function readLastEvents(agentId: string): Promise<SavedEvent[]> {
     const newest = { agentId, newestFirst: true };
     const [answers, events] = await Promise.all([
@@ -56,9 +56,9 @@ export function tellEscalations({ words, store, checkpoints, config, readClock, 
   return {
     /** `null` when it does not wait for an answer (any more). */
     async notice(escalation: string): Promise<EscalationNotice | null> {
-      const forFleet = words.findFleetQuestion(escalation);
+      const forFleet = orders.findFleetQuestion(escalation);
       if (forFleet !== null) return tellOfFleet(forFleet);
-      const found = words.findEscalation(escalation);
+      const found = orders.findEscalation(escalation);
       if (found === null) return null;
       const { agentId, task } = found.record;
       const lastEvents = await readLastEvents(agentId);

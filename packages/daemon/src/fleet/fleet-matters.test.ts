@@ -44,7 +44,7 @@ async function watch({ disk = createMemoryDisk(), at = 0, reachable = true }: Gi
     marks: () => commits.flatMap(({ marks: { fleet } }) => (typeof fleet === "string" ? [fleet] : [])),
     markWith: (type: RouseEvent["type"]) =>
       commits.find(({ events }) => events.some(({ event }) => event.type === type))?.marks["fleet"],
-    asked: () => monitor.help.words.escalations().map(({ id, agentId }) => [id, agentId]),
+    asked: () => monitor.help.orders.escalations().map(({ id, agentId }) => [id, agentId]),
     events: async (type: RouseEvent["type"]) => monitor.events({ types: [type], limit: 10 }),
     async live(duration: number, ...beating: string[]): Promise<void> {
       for (let passed = 0; passed < duration; passed += 250) {
@@ -85,7 +85,7 @@ async function fallSilent(given: Given = {}, ...beating: string[]) {
 describe("the question about many that fell silent together", () => {
   it("is on the disk with what was told of it, and with nothing that changed nothing", async () => {
     const world = await fallSilent({}, "g");
-    const decided = world.monitor.help.words.decide(`${fleetId}.1`, {
+    const decided = world.monitor.help.orders.decide(`${fleetId}.1`, {
       ...{ decision: "allow_more_time", actor: "owner", as: "ada", reason: "r" },
     });
     await world.live(seconds(1));
@@ -137,7 +137,7 @@ describe("the question about many that fell silent together", () => {
   });
 
   it("promises what can be done: nobody is stopped or resumed where Rouse holds none of them", async () => {
-    const [report] = (await fallSilent()).monitor.help.words.escalations();
+    const [report] = (await fallSilent()).monitor.help.orders.escalations();
     const effects = (held: number) =>
       writeFleetNotice(report as never, held, {} as never, []).context.recovery.options.map(({ effect }) => effect);
     expect(effects(0)).toEqual(["waits-longer", "handed-to-a-person", "handed-to-a-person"]);
@@ -145,7 +145,7 @@ describe("the question about many that fell silent together", () => {
   });
 
   it("names no command that asks about the fleet as if it were an agent", async () => {
-    const [report] = (await fallSilent()).monitor.help.words.escalations();
+    const [report] = (await fallSilent()).monitor.help.orders.escalations();
     for (const reason of ["mass-silence", "mass-failure"]) {
       const { hints } = writeFleetNotice({ ...report, reason } as never, 2, {} as never, []).context;
       expect(hints.map(({ because }) => because)).toContain(reason);

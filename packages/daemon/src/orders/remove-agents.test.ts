@@ -87,13 +87,13 @@ it("an agent of the same name is new, but no key is used twice", async () => {
   const disk = createMemoryDisk();
   const first = await watch(disk);
   await first.beats({ agentId: "a", status: "RUNNING" });
-  const before = await first.settled(first.monitor.help.words.nudge("a", "owner", "go on", "ada"));
+  const before = await first.settled(first.monitor.help.orders.nudge("a", "owner", "go on", "ada"));
   await first.beats({ agentId: "a", status: "FINISHED" });
   await first.remove("a");
   await first.settled(first.monitor.stop());
   const second = await watch(disk, true, seconds(100));
   await second.beats({ agentId: "a", status: "RUNNING" });
-  const after = await second.settled(second.monitor.help.words.nudge("a", "owner", "go on", "ada"));
+  const after = await second.settled(second.monitor.help.orders.nudge("a", "owner", "go on", "ada"));
   expect(after.nudge).not.toBe(before.nudge);
   expect(second.monitor.agent("a")).toMatchObject({ incarnation: 1, metrics: { uptimeSeconds: 0 } });
 });
@@ -228,13 +228,13 @@ it("a new agent is trusted with tasks, however those of the one before it ended"
 it("a new agent has none of what was done about one that was removed, and numbers of its own", async () => {
   const world = await watch();
   await world.beats({ agentId: "a", status: "RUNNING" });
-  const first = await world.settled(world.monitor.help.words.nudge("a", "owner", "go on", "ada"));
+  const first = await world.settled(world.monitor.help.orders.nudge("a", "owner", "go on", "ada"));
   await world.beats({ agentId: "a", status: "FINISHED" });
   expect(world.monitor.agent("a").metrics.interventionCount).toBe(1);
   await world.remove("a");
   await world.beats({ agentId: "b", status: "RUNNING" });
   expect(world.monitor.agent("b").metrics.interventionCount).toBe(0);
-  const next = await world.settled(world.monitor.help.words.nudge("b", "owner", "go on", "ada"));
+  const next = await world.settled(world.monitor.help.orders.nudge("b", "owner", "go on", "ada"));
   expect(world.monitor.agent("b").metrics.interventionCount).toBe(1);
   expect([first.nudge, next.nudge]).toEqual(["a/1/nudge/1", "b/1/nudge/2"]);
 });
@@ -248,10 +248,10 @@ it("nobody is removed about whom somebody was asked together with others, before
   }
   world.monitor.sendCanaryBy(async () => void world.beats({ agentId: canaryId }));
   await world.live(seconds(90));
-  expect(world.monitor.help.words.escalations().map(({ agentId }) => agentId)).toEqual([fleetId]);
+  expect(world.monitor.help.orders.escalations().map(({ agentId }) => agentId)).toEqual([fleetId]);
   await expect(world.remove("a")).rejects.toThrow("somebody was asked what to do about a");
   const decided = { ...by, decision: "force_handoff" } as const;
-  await world.settled(world.monitor.help.words.decide(`${fleetId}.1`, decided));
+  await world.settled(world.monitor.help.orders.decide(`${fleetId}.1`, decided));
   for (const agentId of names) await world.remove(agentId);
   expect(world.monitor.status().monitor.fleetIncidents).toEqual([]);
   expect(await world.monitor.events({ types: ["FLEET_INCIDENT_CLOSED"], limit: 10 })).toHaveLength(1);

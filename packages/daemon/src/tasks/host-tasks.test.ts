@@ -512,7 +512,7 @@ describe("what is remembered", () => {
       await world.service.claim("first", { agentId: "a" });
       await world.service.complete("first", { agentId: "a" });
       world.tasks.claim("t", "a", at(31));
-      if (how === "fail") world.tasks.say("t", { kind: "fail", agentId: "a" }, at(31));
+      if (how === "fail") world.tasks.takeReport("t", { kind: "fail", agentId: "a" }, at(31));
       else world.tasks.order("t", { kind: "cancel", actor: "ann", reason: "" }, at(31));
       await world.saved();
       await world.store.tidy({ now: dawn + days(32), beats: days(1), history: days(30) });

@@ -29,7 +29,7 @@ import {
   type TrustSignal,
   taskMachine,
   trustMachine,
-  type WordSignal,
+  type WorkerReport,
 } from "@rouse/core";
 import type { AgentTurned } from "../agents/host-agents.ts";
 import type { Host } from "../engine/engine.ts";
@@ -301,8 +301,8 @@ export function hostTasks(parts: TaskParts) {
       return taskId === null ? null : { taskId, reply: claim(taskId, agentId, moment, life) };
     },
 
-    say: (taskId: string, word: WordSignal, moment: Moment): TaskReply =>
-      submit(mustFind(taskId), word, moment) ?? refusal("not-yours"),
+    takeReport: (taskId: string, report: WorkerReport, moment: Moment): TaskReply =>
+      submit(mustFind(taskId), report, moment) ?? refusal("not-yours"),
 
     order(taskId: string, order: TaskOrderSignal, moment: Moment): TaskReply {
       const kept = mustFind(taskId);

@@ -28,7 +28,7 @@ export class KeptTask implements Kept<TaskRecord> {
 
 /**
  * The task as it begins anew by a person's order, or `null` if it has neither failed nor been cancelled. The numbers of
- * claims and alerts go on, so that words under an earlier claim are refused.
+ * claims and alerts go on, so that reports under an earlier claim are refused.
  */
 export function retryTask(
   task: TaskRecord,

@@ -15,7 +15,14 @@ import {
   TaskUpdate,
   TaskWord,
 } from "@rouse/contract";
-import { agentOf, newTask, type TaskOrderSignal, type TaskRecord, type TaskReply, type WordSignal } from "@rouse/core";
+import {
+  agentOf,
+  newTask,
+  type TaskOrderSignal,
+  type TaskRecord,
+  type TaskReply,
+  type WorkerReport,
+} from "@rouse/core";
 import type { z } from "zod";
 import type { Keep } from "../engine/answer-once.ts";
 import type { Moment } from "../engine/steady-clock.ts";
@@ -76,20 +83,21 @@ export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, t
     return report;
   }
 
-  function say(kind: WordSignal["kind"], taskId: string, word: TaskUpdate, life: Life): Promise<TaskReport> {
+  function takeReport(kind: WorkerReport["kind"], taskId: string, sent: TaskUpdate, life: Life): Promise<TaskReport> {
     const moment = engine.begin();
-    const { agentId, claim, note, status } = word;
+    const { agentId, claim, note, status } = sent;
     roster.refuseFormerLife(agentId, life);
-    // The note of a last word is kept where it comes in time; the word is accepted or refused without regard to it.
-    if (kind !== "update" && note !== undefined) tasks.say(taskId, { kind: "update", agentId, claim, note }, moment);
-    const signal: WordSignal = kind === "update" ? { kind, agentId, claim, note, status } : { kind, agentId, claim };
-    return answer(taskId, tasks.say(taskId, signal, moment), agentId, moment);
+    // The note of a last report is kept where it comes in time; it does not decide whether the report is accepted.
+    if (kind !== "update" && note !== undefined)
+      tasks.takeReport(taskId, { kind: "update", agentId, claim, note }, moment);
+    const signal: WorkerReport = kind === "update" ? { kind, agentId, claim, note, status } : { kind, agentId, claim };
+    return answer(taskId, tasks.takeReport(taskId, signal, moment), agentId, moment);
   }
 
-  const takesWord =
-    (kind: WordSignal["kind"], schema: z.ZodType<TaskUpdate>, whole: string) =>
+  const takesReport =
+    (kind: WorkerReport["kind"], schema: z.ZodType<TaskUpdate>, whole: string) =>
     async (taskId: string, sent: unknown, life: Life = null): Promise<TaskReport> =>
-      say(kind, taskId, read(schema, sent, whole), life);
+      takeReport(kind, taskId, read(schema, sent, whole), life);
 
   function order(taskId: string, sent: Given<TaskOrder>, signal: TaskOrderSignal): Promise<TaskReport> {
     const moment = engine.begin();
@@ -175,11 +183,11 @@ export function serveTasks({ engine, tasks, roster, commits, doubt, readClock, t
       const next = tasks.claimNext(agentId, moment, life);
       return { task: next === null ? null : await answer(next.taskId, next.reply, agentId, moment) };
     },
-    refresh: takesWord("refresh", TaskRefresh, "refresh"),
-    update: takesWord("update", TaskUpdate, "update"),
-    complete: takesWord("complete", TaskWord, "completion"),
-    fail: takesWord("fail", TaskWord, "failure"),
-    release: takesWord("release", TaskWord, "release"),
+    refresh: takesReport("refresh", TaskRefresh, "refresh"),
+    update: takesReport("update", TaskUpdate, "update"),
+    complete: takesReport("complete", TaskWord, "completion"),
+    fail: takesReport("fail", TaskWord, "failure"),
+    release: takesReport("release", TaskWord, "release"),
 
     cancel: takesOrder("cancel"),
     block: takesOrder("block"),

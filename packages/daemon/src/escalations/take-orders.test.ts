@@ -1,21 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { readConfig, requireConfig } from "../config/read-config.ts";
 import { dawn, exited, type TaskWorld, taskWorld } from "../tasks/task-world.test-support.ts";
-import { takeWords } from "./take-words.ts";
+import { takeOrders } from "./take-orders.ts";
 
-function wordsIn(world: TaskWorld) {
+function ordersIn(world: TaskWorld) {
   const config = requireConfig(readConfig({}));
-  return takeWords({ ...world, toWall: (at) => dawn + at, config: () => config });
+  return takeOrders({ ...world, toWall: (at) => dawn + at, config: () => config });
 }
 
-describe("a person's words to an agent", () => {
-  it("wait for its next heartbeat", async () => {
+describe("a person's order to nudge an agent", () => {
+  it("waits for its next heartbeat", async () => {
     const world = await taskWorld();
     world.beats({ agentId: "a", status: "RUNNING" });
-    expect(await wordsIn(world).nudge("a", "ann", "go on")).toMatchObject({ state: "queued", message: "go on" });
+    expect(await ordersIn(world).nudge("a", "ann", "go on")).toMatchObject({ state: "queued", message: "go on" });
   });
 
-  it("that cannot be sent are answered with the one reason that holds", async () => {
+  it("that cannot be carried out is answered with the one reason that holds", async () => {
     const world = await taskWorld();
     world.beats({ agentId: "beats", status: "RUNNING" });
     world.holds({ agentId: "typed-to", input: "terminal" });
@@ -24,7 +24,7 @@ describe("a person's words to an agent", () => {
     world.holds({ agentId: "gone", input: "terminal" });
     world.reports("gone", 1, exited({ code: 0 }));
     world.doubt.freeze({ since: 0, actor: "ann", reason: "a look at it" });
-    const { nudge } = wordsIn(world);
+    const { nudge } = ordersIn(world);
     const why = async (agentId: string) => (await nudge(agentId, "ann", "go on")).because;
     const frozen = "all interventions are frozen; `rouse thaw` allows them again";
     expect(await why("beats")).toBe(frozen);
@@ -42,11 +42,11 @@ const trailOf = async ({ store }: TaskWorld): Promise<string[]> =>
     [actor, action, subject, reason, JSON.stringify(evidence)].join(" "),
   );
 
-describe("what came of a person's word is on record", () => {
+describe("what came of a person's order is on record", () => {
   it("also of who came second, or too late", async () => {
     const world = await taskWorld();
     world.beats({ agentId: "a", status: "RUNNING" });
-    const { escalate, decide, acknowledge } = wordsIn(world);
+    const { escalate, decide, acknowledge } = ordersIn(world);
     await escalate("a", "ann", "it looks odd");
     const more = { decision: "allow_more_time", actor: "ann", reason: "a build" } as const;
     const stop = { decision: "terminate_and_recover", actor: "bob", reason: "enough" } as const;
@@ -65,7 +65,7 @@ describe("what came of a person's word is on record", () => {
   it("but not of an answer to what was never asked", async () => {
     const world = await taskWorld();
     world.beats({ agentId: "a", status: "RUNNING" });
-    const { decide } = wordsIn(world);
+    const { decide } = ordersIn(world);
     for (const id of ["a.1", "b.1", "a", ""])
       expect(await decide(id, { decision: "force_handoff", actor: "ann", reason: "" })).toEqual({ outcome: "unknown" });
     expect(await trailOf(world)).toEqual([]);
@@ -75,7 +75,7 @@ describe("what came of a person's word is on record", () => {
     const world = await taskWorld();
     world.holds({ agentId: "gone" });
     world.reports("gone", 1, exited({ code: 0 }));
-    const { escalate, nudge } = wordsIn(world);
+    const { escalate, nudge } = ordersIn(world);
     await expect(escalate("gone", "ann", "it looks odd")).rejects.toMatchObject({ code: "order-refused" });
     await nudge("gone", "ann", "go on");
     expect(await trailOf(world)).toEqual([
@@ -89,7 +89,7 @@ describe("what came of a person's word is on record", () => {
 
 it("whoever checks in for a former life is refused", async () => {
   const world = await taskWorld();
-  const { checkIn } = wordsIn(world);
+  const { checkIn } = ordersIn(world);
   for (const incarnation of [1, 2]) world.beats({ agentId: "a", incarnation });
   await expect(checkIn("a", 1)).rejects.toMatchObject({ code: "forbidden" });
   expect(await checkIn("a", 2)).toMatchObject({ agentId: "a" });

@@ -25,7 +25,7 @@ import type { Store } from "../ports/store.ts";
 import type { SharedServices } from "../shared-services.ts";
 import { describeEscalation } from "./describe-incident.ts";
 
-type WordParts = Omit<SharedServices, "doubt" | "clock">;
+type OrderParts = Omit<SharedServices, "doubt" | "clock">;
 
 /** The outcome of a decision or an acknowledgement: taken, too late, or for a question that was never asked. */
 export type Answered =
@@ -33,8 +33,11 @@ export type Answered =
   | { readonly outcome: "over"; readonly ended: EscalationEnding }
   | { readonly outcome: "unknown" };
 
-/** Takes what people, the orchestrator and agents say about agents, saves it, and answers with the outcome. */
-export function takeWords({ roster, incidents, engine, agents, commits, store, ...parts }: WordParts) {
+/**
+ * Takes decisions, acknowledgements, ordered nudges and escalations of people and the orchestrator, and the answers and
+ * check-ins of agents. Saves each and answers with its outcome.
+ */
+export function takeOrders({ roster, incidents, engine, agents, commits, store, ...parts }: OrderParts) {
   const { readClock, toWall, config } = parts;
 
   function mustFind(agentId: string, life: number | null = null): Watched {
@@ -201,7 +204,7 @@ function whyNot({ agentId, beats, seen: { terminal } }: AgentRecord): string {
   return "it sends no heartbeats and takes no input while it works";
 }
 
-export type Words = ReturnType<typeof takeWords>;
+export type Orders = ReturnType<typeof takeOrders>;
 
 const toldBy = ["ESCALATION_TRIGGERED", "ESCALATION_DECIDED", "ESCALATION_UNANSWERED", "INCIDENT_CLOSED"] as const;
 const atOnce = 1000;

@@ -8,15 +8,16 @@ import { type Escalation, type Incident, isSettled, type Stage } from "../incide
 import { type AgentRecord, type AnswersHeard, isOver, isStartingAgain, withEnding, withLadder } from "../record.ts";
 import type { Signal } from "../signal.ts";
 import { type Intervened, join, unchanged } from "./alert-life.ts";
+import { handOffWording, selfReflection, takenWording, type Wording } from "./compose-nudge.ts";
 import { escalate, openEscalation, withdrawEscalation } from "./escalation-life.ts";
 import { closeIncident, openIncident, withStage } from "./incident-life.ts";
 import { queueNudge } from "./nudge-life.ts";
-import { handOffWording, selfReflection, takenWording, type Wording } from "./word-nudge.ts";
 
 /**
- * The words of people, the orchestrator and the agent itself. Each counts once; what comes too late changes nothing.
+ * Decisions and orders of people and the orchestrator, and the answers of the agent itself. Each counts once; one that
+ * comes too late changes nothing.
  */
-export function hearWords(record: AgentRecord, signal: Signal, context: Context): Intervened {
+export function hearOrders(record: AgentRecord, signal: Signal, context: Context): Intervened {
   switch (signal.kind) {
     case "decided":
       return hearDecision(record, signal, context);
@@ -51,7 +52,7 @@ export function hearWords(record: AgentRecord, signal: Signal, context: Context)
   }
 }
 
-undefined; /** The orchestrator's decision counts for the question it answers, and once. */
+/** The orchestrator's decision counts for the question it answers, and once. */
 function hearDecision(record: AgentRecord, signal: Extract<Signal, { kind: "decided" }>, context: Context): Intervened {
   const { now, policy, doubt } = context;
   const { agentId } = record;

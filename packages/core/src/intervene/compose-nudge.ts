@@ -24,7 +24,7 @@ const bringsNothing: ReadonlySet<FindingKind> = new Set<FindingKind>([
 ]);
 
 /** The usual reminder; for a loop, the loop is named. */
-export function wordNudge(record: AgentRecord, cause: FindingKind | null, now: MonoMs): Wording {
+export function composeNudge(record: AgentRecord, cause: FindingKind | null, now: MonoMs): Wording {
   const finding = record.health.findings.find(({ kind }) => kind === cause);
   if (finding !== undefined && isLoop(finding.kind)) {
     const outcome = bringsNothing.has(finding.kind) ? " Nothing new has come of it." : "";

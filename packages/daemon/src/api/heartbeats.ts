@@ -5,13 +5,15 @@ import { findOverreach } from "../home/agent-token.ts";
 import type { Monitor, SentBeat } from "../monitor.ts";
 import type { Log } from "../ports/log.ts";
 import type { AgentSpeaker } from "./guard.ts";
-import { parseJson, parseMembers } from "./parse-json.ts";
+import { parseMembers } from "./parse-json.ts";
 import { sendProblem, sendProblemEarly } from "./problem.ts";
 import { isLines, type Route, refuseType, takesType } from "./route.ts";
 import { leaveForeignTask, refuseAgent } from "./who-may.ts";
 
 const largestBody = 4 * 1024 * 1024;
 const mostBeats = 10_000;
+/** The longest that anybody has reason to send, metrics and an answer included, has a third of it. */
+const longestBeat = 32 * 1024;
 
 /** How a single refused beat is answered; in a batch each beat has its own status and the answer is 200. */
 const refusalStatus: Readonly<Record<NonNullable<HeartbeatAck["because"]>, number>> = {
@@ -73,7 +75,7 @@ export function takeHeartbeats(monitor: Monitor, line: Route, log: Log): TakeHea
 
 function readBody(text: string, type: string | undefined): { sent: readonly SentBeat[]; many: boolean } {
   if (type !== "application/json" && isLines(type)) return { sent: readLines(text), many: true };
-  const { value, members } = parseMembers(text);
+  const { value, members } = parseMembers(text, longestBeat);
   if (members === null) return { sent: [{ beat: value, text }], many: false };
   const beats = value as readonly unknown[];
   checkCount(beats.length);
@@ -121,7 +123,7 @@ function readLines(text: string): SentBeat[] {
   checkCount(lines.length);
   return lines.map((line) => {
     try {
-      return { beat: parseJson(line), text: line };
+      return { beat: parseMembers(line, longestBeat).value, text: line };
     } catch {
       return { beat: null };
     }

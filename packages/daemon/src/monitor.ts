@@ -9,12 +9,12 @@ import type {
   RouseEvent,
   SavedEvent,
 } from "@rouse/contract";
-import { connectHolders } from "./agents/connect-holders.ts";
+import { takeOutcomes } from "./agents/carry-out-action.ts";
+import { hearRegistrations } from "./agents/enroll-agents.ts";
 import { hearBeats, type SentBeat } from "./agents/hear-beats.ts";
-import { hearRegistrations } from "./agents/hear-registrations.ts";
+import { connectHolders } from "./agents/hear-holders.ts";
 import type { ActivityListener, Counters } from "./agents/host-agents.ts";
 import { createReports, type Reports } from "./agents/report.ts";
-import { takeOutcomes } from "./agents/take-outcome.ts";
 import { anchorSeals } from "./audit/anchor-seals.ts";
 import { whereTrailEnds } from "./audit/audit-trail.ts";
 import { type AuditReader, readAuditOf } from "./audit/read-audit.ts";
@@ -25,12 +25,13 @@ import { type AnswerOnce, answerOnce } from "./engine/answer-once.ts";
 import { applyConfig } from "./engine/apply-config.ts";
 import { buildEngine } from "./engine/build-engine.ts";
 import { canaryEvery, keepCanary } from "./engine/canary.ts";
-import { judgeDue, tickEvery } from "./engine/judge-due.ts";
+import { judgeDue } from "./engine/judge-due.ts";
 import { startOutbox } from "./engine/outbox.ts";
 import { resumeMonitor } from "./engine/resume-monitor.ts";
 import { applyRetention, retentionEvery } from "./engine/retention.ts";
 import type { Moment } from "./engine/steady-clock.ts";
 import { type EachSlice, takeInSlices } from "./engine/take-in-slices.ts";
+import { tickEvery } from "./engine/watch-self.ts";
 import type { SigningKey } from "./home/signing-key.ts";
 import { type Given, noteRefusals, type RefusedSpeaker } from "./orders/note-orders.ts";
 import { freezeAndThaw, obeyPeople } from "./orders/obey-people.ts";

@@ -2,6 +2,7 @@ import {
   type ActivityReport,
   type AgentHealth,
   type EpochMs,
+  type EvidenceClass,
   type FindingReport,
   type MonoMs,
   type Policy,
@@ -13,13 +14,19 @@ import {
   type AgentRecord,
   beatRhythm,
   type Doubt,
+  eyesOn,
   type Finding,
+  foresee,
   howOver,
   interventionsOf,
+  isEnough,
   isExited,
+  isOver,
   isStanding,
+  kindsOfEvidence,
   lastBeatHeard,
   limitSeenToAt,
+  newestFact,
   type Over,
   restartsAllowed,
   runsOnce,
@@ -229,5 +236,34 @@ export function describeGrounds(
       clockSkewSeconds: beats.skew === null ? null : Math.round(beats.skew / 100) / 10,
     },
     policy: { id: policy.id, mode: policy.mode },
+  };
+}
+
+/** What would be done about an agent if nothing changed, and through which eyes it is seen. */
+export function describeOutlook(
+  record: AgentRecord,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+  toWall: ToWall,
+): Pick<WhyReport, "outlook" | "eyes"> {
+  const iso = (at: MonoMs): string => toIso(toWall(at));
+  const ended = isOver(record) || record.work.activity.kind === "FINISHED";
+  const stage = record.ladder.incident?.stage;
+  const decided = stage?.kind === "stopping" && stage.cause === "decided" ? (["order"] as const) : [];
+  const evidence: ReadonlySet<EvidenceClass> = new Set([
+    ...kindsOfEvidence(record, { now, policy, doubt }),
+    ...decided,
+  ]);
+  const newest = newestFact(record);
+  const next = ended || policy.mode === "observe" ? [] : foresee(record, { now, policy, doubt });
+  return {
+    outlook: {
+      quietSeconds: Number.isFinite(newest) && !ended ? Math.max(0, Math.floor((now - newest) / 1000)) : null,
+      evidence: [...evidence],
+      enough: isEnough(evidence),
+      next: next.map(({ what, at }) => ({ what, at: iso(at) })),
+    },
+    eyes: ended ? [] : eyesOn(record, now).map(({ at, ...seen }) => ({ ...seen, at: at === null ? null : iso(at) })),
   };
 }

@@ -42,8 +42,6 @@ export function keepTurns({ engine, commits, records, spend, ...from }: KeepingP
   return { keepTurn, keepSignal, lastSignalId: (): number => lastSignalId };
 }
 
-export type TurnKeeper = ReturnType<typeof keepTurns>;
-
 export const isOfConsequence = ({ events, actions }: AgentTurn["stepped"]): boolean =>
   events.length > 0 || actions.length > 0;
 

@@ -14,20 +14,16 @@ import {
   toIso,
   type WhyReport,
 } from "@rouse/contract";
-import { type AgentRecord, beatRhythm, type FleetIncidents, type FleetWatch, howOver } from "@rouse/core";
+import { type AgentRecord, beatRhythm, howOver } from "@rouse/core";
 import type { z } from "zod";
 import { policySubject } from "../config/choose-policy.ts";
-import type { Config } from "../config/read-config.ts";
-import type { SelfDoubt } from "../engine/self-doubt.ts";
-import type { Moment, SteadyClock } from "../engine/steady-clock.ts";
 import { describeFleetIncidents, fleetSight, type MaySee } from "../fleet/fleet-matters.ts";
-import type { EventQuery, Store } from "../ports/store.ts";
+import type { EventQuery } from "../ports/store.ts";
+import type { MonitorServices } from "../shared-services.ts";
 import { describeSteps } from "../steps/describe-steps.ts";
 import { recallSteps } from "../steps/recall-steps.ts";
-import { describeAgent, describeGrounds } from "./describe-agent.ts";
-import { describeOutlook } from "./describe-outlook.ts";
+import { describeAgent, describeGrounds, describeOutlook } from "./describe-agent.ts";
 import { readHistory } from "./read-history.ts";
-import type { Roster } from "./roster.ts";
 
 /** Every question that can be asked of the monitor. Asking changes nothing. */
 export interface Reports {
@@ -48,24 +44,16 @@ export interface Reports {
 }
 
 /** Whom to show: by what is quickly known, then by what is told of it. */
-export interface AgentFilter {
+interface AgentFilter {
   readonly record: (record: AgentRecord) => boolean;
   readonly shown: (agent: AgentHealth) => boolean;
 }
 
-interface ReportParts {
-  readonly roster: Roster;
-  readonly store: Store;
-  readonly clock: SteadyClock;
-  readonly doubt: SelfDoubt;
-  readonly fleet: FleetWatch;
-  readonly incidents: FleetIncidents;
-  readonly config: () => Config;
-  readonly readClock: () => Moment;
+type Shown = "roster" | "store" | "clock" | "doubt" | "fleet" | "incidents";
+
+interface ReportParts extends Pick<MonitorServices, Shown | "config" | "readClock" | "started" | "version"> {
   readonly lastBeatAt: () => MonoMs | null;
   readonly storeDownSince: () => MonoMs | null;
-  readonly started: Moment;
-  readonly version: string;
 }
 
 export function createReports(parts: ReportParts): Reports {

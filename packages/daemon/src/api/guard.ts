@@ -39,7 +39,7 @@ export function principalOf(speaker: Speaker): string {
   return speaker.name === null ? speaker.kind : `${speaker.kind}:${speaker.name}`;
 }
 
-export interface GuardOptions {
+interface GuardOptions {
   readonly token: string;
   /** The data folder: which tokens were issued is looked up there each time, so that one that was revoked is refused at once. */
   readonly home: string;

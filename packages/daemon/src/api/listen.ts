@@ -39,7 +39,7 @@ export interface Listening {
 
 const loopback = ["127.0.0.1", "localhost", "[::1]"];
 
-export const isLoopback = (host: string): boolean =>
+const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 
 const isEvery = (host: string): boolean => host === "0.0.0.0" || host === "::";

@@ -54,12 +54,12 @@ export interface Overrides {
 }
 
 /** The same choice twice: as core reads it, and as the configuration writes it. */
-export interface ChosenPolicy {
+interface ChosenPolicy {
   readonly policy: Policy;
   readonly settings: Settings;
 }
 
-export interface PolicyChoice {
+interface PolicyChoice {
   policyFor(subject: PolicySubject): Policy;
   settingsFor(subject: PolicySubject): Settings;
 }
@@ -144,7 +144,7 @@ const chosen = (name: string, settings: Settings): ChosenPolicy =>
   Object.freeze({ policy: policyFrom(policyId(name, settings), settings), settings: freezeDeep(settings) });
 
 /** Name and fingerprint: two policies with the same id decide the same. */
-export function policyId(name: string, settings: Settings): string {
+function policyId(name: string, settings: Settings): string {
   const print = createHash("sha256").update(canonicalJson(settings)).digest("hex");
   return `${name}@${print.slice(0, 8)}`;
 }

@@ -9,7 +9,7 @@ const mostKept = 2000;
 const mostOfOne = 200;
 
 /** A request that is not to be obeyed twice, however often it is sent. */
-export interface KeyedRequest {
+interface KeyedRequest {
   /** Who authenticated: a key is good for whoever chose it. */
   readonly principal: string;
   readonly key: string;

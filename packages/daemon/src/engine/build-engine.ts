@@ -14,7 +14,6 @@ import { announceCommits } from "./announce-commits.ts";
 import { createEngine } from "./engine.ts";
 import { groupCommits } from "./group-commit.ts";
 import { hostMachine } from "./host-machine.ts";
-import { tickEvery } from "./judge-due.ts";
 import { keepRecords } from "./keep-records.ts";
 import { lastAlive } from "./resume.ts";
 import { doubtSelf } from "./self-doubt.ts";
@@ -57,7 +56,6 @@ export function buildEngine(parts: BuildingParts, resumption: Resumption) {
   const self = watchSelf(
     { clock, doubt, fleet, log, config, engine: () => engine, lookAnew: parts.holders.lookAnew },
     started.now,
-    tickEvery,
   );
   const news = announceCommits(resumption.lastEventId, parts.act);
   const commits = groupCommits(parts.store, parts.epoch, timers, {

@@ -48,7 +48,7 @@ const emptyDraft = (): Draft => ({
   marks: {},
 });
 
-export interface GroupCommitHooks {
+interface GroupCommitHooks {
   committed(commit: Commit): void;
   wentDown(fault: Fault): void;
   cameBack(): void;

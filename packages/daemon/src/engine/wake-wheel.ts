@@ -56,5 +56,3 @@ export function createWakeWheel<S extends Sleeper>() {
 
   return { file, takeDue };
 }
-
-export type WakeWheel<S extends Sleeper> = ReturnType<typeof createWakeWheel<S>>;

@@ -91,8 +91,8 @@ async function saveWork({ workspaces, folderOf }: Hands, action: Of<"save-work">
 }
 
 /**
- * A stop of our own is not carried out blindly. When saving the order took so long that the gate shut, or when the order
- * could not be carried out, time has passed and the stop is decided anew.
+ * A stop of our own is not carried out blindly. When saving the order took so long that the gate shut, or when the
+ * order could not be carried out, time has passed and the stop is decided anew.
  */
 async function stop(hands: Hands, action: Of<"stop-agent">): Promise<ActionOutcome> {
   const { holders, log, stillOpen, thawed, toWall } = hands;
@@ -141,8 +141,8 @@ async function startAgain(hands: Hands, action: Of<"restart-agent">): Promise<Ac
 }
 
 /**
- * Asks the kill gate once more at the instant of the signal: between the decision and its being on disk anything may have
- * happened, even an outage of hours.
+ * Asks the kill gate once more at the instant of the signal: between the decision and its being on disk anything may
+ * have happened, even an outage of hours.
  */
 export function recheckGate(parts: Pick<SharedServices, "roster" | "doubt" | "config" | "readClock">) {
   return ({ agentId, key }: Of<"stop-agent">): boolean => {

@@ -47,7 +47,7 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, 
   const { facts } = record.seen;
   const heardAt = lastBeatHeard(record.beats);
   const over = howOver(record, policy);
-  // One that will be started again is not up meanwhile either.
+  // An agent that will be started again is not up meanwhile either.
   const upUntil = over?.at ?? record.seen.terminal?.exit?.at ?? now;
   return {
     agentId: record.agentId,
@@ -129,7 +129,7 @@ function describeTerminal(
   };
 }
 
-/** As it holds now: how often may be its policy's word. */
+/** The restart rule as it holds now: how often may come from the policy. */
 function restartRuleOf(record: AgentRecord, policy: Policy): Pick<TerminalReport, "restartRule"> {
   const rule = record.seen.terminal?.restart;
   if (rule === undefined) return {};
@@ -170,7 +170,7 @@ function describeActivity(record: AgentRecord, iso: (at: MonoMs) => string): Act
   if (activity.kind === "WAITING") {
     const by =
       terminal !== null && terminal.wait === "provider" && activity.for === "provider" ? terminal.waitBy : null;
-    // Asked before it is started again, its program may have named a later reset.
+    // The program, asked before it is started again, may have named a later reset.
     const end = activity.for === "provider" && isStanding(limit) ? limit.until : activity.until;
     const until = end === null ? {} : { until: iso(end) };
     return { ...base, for: activity.for, ...until, ...(by === null ? {} : { by }) };
@@ -180,7 +180,7 @@ function describeActivity(record: AgentRecord, iso: (at: MonoMs) => string): Act
   return { ...base, open };
 }
 
-/** Only while it stands and the agent is to go on after it. */
+/** Shows a limit only while it stands and the agent is to go on after it. */
 function describeLimit(record: AgentRecord, iso: (at: MonoMs) => string): AgentHealth["limit"] {
   const { health } = record;
   const { limit } = record.seen;

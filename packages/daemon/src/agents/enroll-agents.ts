@@ -19,7 +19,7 @@ interface EnrollingParts {
   readonly submit: Host<Watched, Signal, Reply | null>["submit"];
 }
 
-/** What an agent tells of itself the first time it is heard of. */
+/** What is known of an agent the first time it is heard of. */
 interface Newcomer {
   readonly agentType?: string | null | undefined;
   readonly node?: string | undefined;

@@ -67,7 +67,7 @@ export interface AgentTurned {
 
 const wakeUp: Signal = { kind: "wake" };
 
-/** Hosts agents on the engine: every way a signal becomes a turn of an agent, and what that means for fleet and tasks. */
+/** Hosts agents on the engine: how a signal becomes a turn of an agent, and what the turn means for fleet and tasks. */
 export function hostAgents(parts: AgentParts) {
   const { engine, roster, fleet, incidents, doubt, commits, config } = parts;
   const activities = tellActivity();
@@ -133,9 +133,9 @@ export function hostAgents(parts: AgentParts) {
   return {
     takeBeat: beatTaker({ roster, enroll, submit, counts: counters.beats }),
     /**
-     * Each step is a turn of its own, as in a replay, so that a repetition in the middle of a batch is seen; all of them
-     * are kept as one signal. `life` is the incarnation that speaks, where its token says so. A life that is over is
-     * refused; an unknown life begins with its first step.
+     * Each step is a turn of its own, as in a replay, so that a repetition in the middle of a batch is seen; all of
+     * them are kept as one signal. `life` is the incarnation that speaks, where its token says so. A life that is over
+     * is refused; an unknown life begins with its first step.
      */
     takeSteps(agentId: string, events: readonly StepEvent[], life: number | null, moment: Moment): void {
       roster.refuseFormerLife(agentId, life);

@@ -29,13 +29,15 @@ import { readHistory } from "./read-history.ts";
 export interface Reports {
   agent(agentId: string): AgentHealth;
   agents(): AgentHealth[];
-  /** In the order they came to be known: those after a number, of which `next` is the last where there are more. */
+  /**
+   * Agents after a number, in the order they became known. `next` is the number to go on after, where there are more.
+   */
   agentsAfter(after: number, limit: number, wants: AgentFilter): { agents: AgentHealth[]; next: number | null };
   /** What the monitor holds against itself. */
   doubts(): SelfDoubtReport;
   why(agentId: string): Promise<WhyReport>;
   history(agentId: string, duration: DurationMs): Promise<HistoryReport>;
-  /** Newest first, before the one that a page before ended with. */
+  /** Newest first. `before` is the beat that the page before ended with. */
   heartbeats(agentId: string, limit: number, before?: number): Promise<z.infer<typeof HeartbeatList>>;
   readonly maySee: MaySee;
   steps(agentId: string, query: StepQuery): Promise<StepPage>;
@@ -43,7 +45,7 @@ export interface Reports {
   status(): SystemStatus;
 }
 
-/** Whom to show: by what is quickly known, then by what is told of it. */
+/** Which agents to show: `record` is asked first, because `shown` needs the whole description. */
 interface AgentFilter {
   readonly record: (record: AgentRecord) => boolean;
   readonly shown: (agent: AgentHealth) => boolean;
@@ -81,7 +83,7 @@ export function createReports(parts: ReportParts): Reports {
     };
   }
 
-  /** Whoever was silent while we were blind gets one whole time to live after it. */
+  /** An agent that was silent while we were blind gets one whole TTL after it. */
   function amnesty(blindUntil: MonoMs | null): Pick<SelfDoubtReport, "amnestyUntil"> {
     if (blindUntil === null) return {};
     const { now } = readClock();
@@ -186,11 +188,11 @@ export function createReports(parts: ReportParts): Reports {
   };
 }
 
-/** Most of a fleet: nobody need look up its policy to know that it is not over. */
+/** True of most of a fleet: such an agent is not over, whatever its policy says. */
 const isQuick = ({ seen: { terminal }, work: { activity } }: AgentRecord): boolean =>
   terminal === null ? activity.kind !== "FINISHED" : terminal.exit === null;
 
-/** A beat is kept as it was sent; it is shown under the names we know. */
+/** A beat is kept as it was sent, and shown with its fields named as in the contract. */
 function asUnderstood(body: string): Heartbeat {
   const sent = JSON.parse(body) as Record<string, unknown>;
   const beat = Heartbeat.safeParse("agentId" in sent ? sent : renameSnakeCase(sent));

@@ -10,8 +10,8 @@ type CanaryParts = Pick<
 >;
 
 /**
- * The canary is a beat of our own that goes the way of all beats, to the disk. While it does not get through, an agent's
- * silence is taken for our own deafness.
+ * The canary is a beat of our own that goes the way of all beats, to the disk. While it does not get through, the
+ * silence of agents is taken for our own deafness.
  */
 export function keepCanary(parts: CanaryParts) {
   const { doubt, self, fleet, engine, agents, commits, readClock } = parts;

@@ -15,8 +15,8 @@ export interface Kept<R> extends Sleeper {
 }
 
 /**
- * What the engine has to know to host a machine: where its things are, what they are judged by, what of a step is saved,
- * and what a step means for others.
+ * What the engine has to know to host a machine: where its things are, what they are judged by, what of a step is
+ * saved, and what a step means for others.
  */
 export interface Room<K extends Kept<R>, R, S, C, A> {
   readonly machine: Machine<R, S, C, A>;
@@ -154,7 +154,7 @@ export function createEngine(parts: EngineParts) {
 
 export type Engine = ReturnType<typeof createEngine>;
 
-/** Puts events, actions and audit lines into the next commit. An event that people may ask about leaves an audit line. */
+/** Puts events, actions and audit lines into the next commit. An event that people may ask about leaves a line. */
 function fillDraft(parts: EngineParts) {
   const { commits, audit } = parts;
   let { lastEventId } = parts;

@@ -58,8 +58,8 @@ export function resumeMonitor(parts: ResumingParts): void {
 }
 
 /**
- * A person may have kept an agent down while no monitor ran: that is their order to stop it, taken late. Returns the key
- * of the start that this order cancels.
+ * A person may have kept an agent down while no monitor ran: that is their order to stop it, taken late. Returns the
+ * key of the start that this order cancels.
  */
 function keepDown(watched: Watched, { holders, alive, started, engine, agents }: ResumingParts): string | null {
   const { record } = watched;
@@ -67,7 +67,7 @@ function keepDown(watched: Watched, { holders, alive, started, engine, agents }:
   const { incarnation } = record.life;
   const { restart } = record.ending;
   const saidAt = isOver(record) ? holders.keptDownAt(agentId, incarnation) : null;
-  // A word from before the last sign of life was heard by the run before.
+  // An order older than the last sign of life was heard by the run before.
   if (saidAt === null || alive === null || saidAt < alive.time) return null;
   const isOrderedToStart = isStartingAgain(record);
   if (!isOrderedToStart && !isComingBack(record)) return null;
@@ -117,8 +117,8 @@ function markStore({ resumption, commits, seals }: ResumingParts): void {
 }
 
 /**
- * A stop that we intended before a crash, and whose outcome is unknown, was decided on old evidence. It is decided anew,
- * after the amnesty.
+ * A stop that we intended before a crash, and whose outcome is unknown, was decided on old evidence. It is decided
+ * anew, after the amnesty.
  */
 function decideAnew({ body }: IntendedAction, { agents, started }: ResumingParts): boolean {
   const action = JSON.parse(body) as Action;

@@ -11,8 +11,8 @@ import { prepareForgettingStates, prepareTidying } from "./tidy-up.ts";
 import { prepareWriting } from "./write-commit.ts";
 
 /**
- * This thread waits for the disk, so that the thread that answers agents never does. Calls are carried out one after the
- * other, in the order they were made, and each is answered.
+ * This thread waits for the disk, so that the thread that answers agents never does. Calls are carried out one after
+ * the other, in the order they were made, and each is answered.
  */
 const port = parentPort;
 if (port === null) throw new Error("worker.ts runs only as a worker thread");

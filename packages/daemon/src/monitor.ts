@@ -141,7 +141,6 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   const { meetWith, settle } = connectHolders(common);
   const { sendCanaryBy, sendCanary, takeCanary, canaryIsMissing } = keepCanary(common);
   const { takeBeats, onBeat, lastBeatAt } = hearBeats({ ...common, takeCanary });
-  const storeIsDown = (): boolean => commits.down() !== null;
 
   sealing.start();
   resumeMonitor({ ...common, seals, orders, resumption, tasks, outbox });
@@ -201,7 +200,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
       events: engine.eventsSaved(),
       agents: roster.size(),
       outbox: outbox.waiting(),
-      storeDown: storeIsDown(),
+      storeDown: commits.down() !== null,
     }),
     async stop() {
       if (repeating.stopped()) return;

@@ -16,7 +16,7 @@ import {
 } from "@rouse/contract";
 import { type AgentRecord, beatRhythm, howOver } from "@rouse/core";
 import type { z } from "zod";
-import { policySubject } from "../config/choose-policy.ts";
+import { noAgent, policySubject } from "../config/choose-policy.ts";
 import { describeFleetIncidents, fleetSight, type MaySee } from "../fleet/fleet-matters.ts";
 import type { EventQuery } from "../ports/store.ts";
 import type { MonitorServices } from "../shared-services.ts";
@@ -87,7 +87,7 @@ export function createReports(parts: ReportParts): Reports {
   function amnesty(blindUntil: MonoMs | null): Pick<SelfDoubtReport, "amnestyUntil"> {
     if (blindUntil === null) return {};
     const { now } = readClock();
-    const policy = parts.config().policyFor({ agentId: "", agentType: null, taskId: null });
+    const policy = parts.config().policyFor(noAgent);
     const { ttl } = beatRhythm({ kind: "RUNNING", since: now, open: null }, policy);
     const until = blindUntil + ttl + policy.beatGrace + doubt.lag(now);
     return until > now ? { amnestyUntil: iso(until) } : {};

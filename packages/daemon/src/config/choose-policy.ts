@@ -27,6 +27,9 @@ export interface PolicySubject {
   readonly terminal?: { readonly family: string; readonly session: { readonly model: string | null } | null } | null;
 }
 
+/** The subject of the policy for the fleet as a whole: nothing of one agent is part of it. */
+export const noAgent: PolicySubject = { agentId: "", agentType: null, taskId: null };
+
 /**
  * What the policy for a signal is chosen by. A new life is judged by its own start, which its record shows only later.
  */

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { noAgent } from "../config/choose-policy.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Resumption } from "../ports/store.ts";
 import type { SharedServices } from "../shared-services.ts";
@@ -14,7 +15,7 @@ interface ApplyingParts extends Pick<SharedServices, "engine" | "agents" | "comm
 /** Puts a changed configuration into force: every agent and task is judged again, by the new policies. */
 export function applyConfig({ engine, agents, commits, tasks, config, readClock, settle }: ApplyingParts): void {
   const moment = readClock();
-  const policy = config().policyFor({ agentId: "", agentType: null, taskId: null }).id;
+  const policy = config().policyFor(noAgent).id;
   engine.saveEvents([{ type: "CONFIG_RELOADED", payload: { policy } }], moment.time, null);
   agents.wakeAll(moment);
   tasks.wakeAll(moment);

@@ -1,3 +1,4 @@
+import { noAgent } from "../config/choose-policy.ts";
 import type { MonitorServices } from "../shared-services.ts";
 import type { Tasks } from "../tasks/host-tasks.ts";
 import type { Canary } from "./canary.ts";
@@ -21,7 +22,7 @@ export function judgeDue(parts: JudgingParts): () => void {
   function judge(): void {
     if (repeating.stopped() || commits.down() !== null) return;
     const moment = readClock();
-    const { amnestyMargin } = parts.config().policyFor({ agentId: "", agentType: null, taskId: null });
+    const { amnestyMargin } = parts.config().policyFor(noAgent);
     agents.takeNews(fleet.endHolds(moment.now, amnestyMargin), moment);
     agents.takeFleet(incidents.due(moment.now), moment);
     agents.saveFleet();

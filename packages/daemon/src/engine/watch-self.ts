@@ -1,5 +1,6 @@
 import type { DurationMs, Fault, GapCause, MonoMs } from "@rouse/contract";
 import type { FleetWatch } from "@rouse/core";
+import { noAgent } from "../config/choose-policy.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Log } from "../ports/log.ts";
 import type { Engine } from "./engine.ts";
@@ -67,7 +68,7 @@ export function watchSelf(parts: SelfParts, startedAt: MonoMs) {
 
     /** True when the doubt about our path has just ended, one TTL after a canary got through. */
     trustPathAgain(moment: Moment): boolean {
-      const policy = config().policyFor({ agentId: "", agentType: null, taskId: null });
+      const policy = config().policyFor(noAgent);
       const ttl = 3 * Math.max(policy.beatInterval, policy.idleBeatInterval);
       const since = doubt.pathHold()?.since ?? moment.now;
       if (!doubt.endPathHold(moment.now, ttl + policy.amnestyMargin)) return false;

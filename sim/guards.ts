@@ -1,9 +1,13 @@
-/** One thing that keeps a healthy agent from harm, and the edit that takes it away. `find` stands in the file exactly once. */
+import { taskGuards } from "./task-guards.ts";
+
+/** One thing that keeps a healthy agent, or a task, from harm, and the edit that takes it away. `find` stands in the file exactly once. */
 export interface Guard {
   readonly name: string;
   readonly file: string;
   readonly find: string;
   readonly replace: string;
+  /** In which world it is looked for; among held agents when not given. */
+  readonly world?: "tasks";
 }
 
 const core = "packages/core/src";
@@ -332,4 +336,5 @@ export const guards: readonly Guard[] = [
     find: "ttl + policy.amnestyMargin",
     replace: "0 * ttl + policy.amnestyMargin",
   },
+  ...taskGuards.map((guard) => ({ ...guard, world: "tasks" as const })),
 ];

@@ -4,12 +4,13 @@ import { type OrchestratorTemper, orchestratorTempers } from "./actors/orchestra
 import { printFindings } from "./print-findings.ts";
 import { simulate } from "./simulate.ts";
 
-const usage = `npm run sim -- [--agents 100] [--days 7 | --hours N] [--seed N] [--preset fleet|default|tasks] [--held N] [--orchestrator ${orchestratorTempers.join("|")}] [--story AGENT,AGENT] [--why] [--json]
+const usage = `npm run sim -- [--agents 100] [--days 7 | --hours N] [--seed N] [--preset fleet|default|tasks] [--held N] [--workers N] [--orchestrator ${orchestratorTempers.join("|")}] [--story AGENT,AGENT] [--why] [--json]
 
 Runs the real monitor on virtual time in a seeded world of agents and faults and prints how often it was wrong, how fast it was right, and what it did
-about it. --held: so many of the agents are held by Rouse, which may stop them and bring them back (half of them when not given). --orchestrator: what
+about it. --held: so many of the agents are held by Rouse, which may stop them and bring them back (half of them when not given). --workers: so many more
+work through a queue of tasks (a tenth of the agents when not given). --orchestrator: what
 whoever is asked is like in the whole run (by the seed when not given). --story prints
-everything the monitor said of these agents (agent-1, held-1, …), --why what it said in the two hours before each broken promise.
+everything the monitor said of these agents and tasks (agent-1, held-1, worker-1, q-1, …), --why what it said in the two hours before each broken promise.
 Exit code 1 when it called a healthy agent ill, left a sick one, stopped a healthy one, or broke another promise.`;
 
 const { values } = parseArgs({
@@ -20,6 +21,7 @@ const { values } = parseArgs({
     seed: { type: "string" },
     preset: { type: "string", default: "fleet" },
     held: { type: "string" },
+    workers: { type: "string" },
     orchestrator: { type: "string" },
     story: { type: "string" },
     why: { type: "boolean", default: false },
@@ -53,6 +55,7 @@ if (held > agents) {
   process.stderr.write(`--held must be at most --agents\n\n${usage}\n`);
   process.exit(2);
 }
+const workers = values.workers === "0" ? 0 : Math.floor(positive("workers", values.workers, agents / 10));
 const { orchestrator } = values;
 if (orchestrator !== undefined && !orchestratorTempers.includes(orchestrator as OrchestratorTemper)) {
   process.stderr.write(`--orchestrator must be one of ${orchestratorTempers.join(", ")}\n\n${usage}\n`);
@@ -61,11 +64,19 @@ if (orchestrator !== undefined && !orchestratorTempers.includes(orchestrator as 
 let told = 0;
 /** What was said of each agent, for --why. */
 const said = new Map<string, { readonly at: number; readonly line: string }[]>();
+const ofMonitor: ReadonlySet<RouseEvent["type"]> = new Set<RouseEvent["type"]>([
+  "MONITOR_GAP",
+  "VERDICTS_HELD_BACK",
+  "VERDICTS_RESUMED",
+  "FLEET_INCIDENT_OPENED",
+  "FLEET_INCIDENT_CLOSED",
+]);
 const stories = new Set(values.story?.split(","));
 const findings = await simulate({
   seed,
   agents,
   held,
+  workers,
   hours,
   ...(orchestrator === undefined ? {} : { orchestrator: orchestrator as OrchestratorTemper }),
   ...(values.story === undefined && !values.why ? {} : { watch: hear }),
@@ -83,19 +94,26 @@ process.stdout.write(values.json ? `${JSON.stringify(toJson())}\n` : printFindin
 if (values.why) for (const violation of findings.violations) process.stdout.write(explain(violation));
 process.exitCode = findings.violations.length === 0 ? 0 : 1;
 
+/** What is said of an agent and its task belongs to the story of both; what the monitor says of itself, to every story. */
 function hear(at: number, { type, payload }: RouseEvent): void {
-  if (!("agentId" in payload) || typeof payload.agentId !== "string") return;
   const line = `${(at / 1000).toFixed(0).padStart(8)} s ${type} ${JSON.stringify(payload)}\n`;
-  if (stories.has(payload.agentId)) process.stderr.write(line);
+  const named = [payload as { agentId?: unknown; taskId?: unknown }].flatMap(({ agentId, taskId }) => [
+    agentId,
+    taskId,
+  ]);
+  const ids = named.filter((id) => typeof id === "string");
+  if (ids.some((id) => stories.has(id)) || (ofMonitor.has(type) && stories.size > 0)) process.stderr.write(line);
   if (!values.why) return;
-  const before = said.get(payload.agentId);
-  if (before === undefined) said.set(payload.agentId, [{ at, line }]);
-  else before.push({ at, line });
+  for (const id of ids)
+    said
+      .set(id, said.get(id) ?? [])
+      .get(id)
+      ?.push({ at, line });
 }
 
-/** "at 123.45 s: held-7 …" */
+/** "seed 2, at 123.45 s: held-7 …" */
 function explain(violation: string): string {
-  const [, seconds, agentId] = /^at ([\d.]+) s: .*?((?:held|agent)-\d+)/.exec(violation) ?? [];
+  const [, seconds, agentId] = /at ([\d.]+) s: .*?((?:held|agent|worker|q)-\d+)/.exec(violation) ?? [];
   const at = 1000 * Number(seconds);
   const lines = (said.get(agentId ?? "") ?? []).filter((one) => one.at <= at + 10_000 && one.at > at - 7_200_000);
   return `\n${violation}\n${lines.map(({ line }) => line).join("")}`;

@@ -2,6 +2,7 @@ import type { Findings } from "./judges/judge.ts";
 import type { QuietFindings } from "./judges/quiet-tally.ts";
 import type { SicknessFindings } from "./judges/sickness-judge.ts";
 import type { Delays } from "./judges/summarise.ts";
+import type { TaskFindings } from "./judges/task-judge.ts";
 
 /** The findings as a page for people. */
 export function printFindings(findings: Findings): string {
@@ -23,10 +24,22 @@ export function printFindings(findings: Findings): string {
     delays("starting to fail", detection.failing),
     "",
     ...(findings.ladder === null ? [] : printHeld(findings.ladder, findings.orchestrator)),
+    ...(findings.tasks === null ? [] : [...printTasks(findings.tasks), ""]),
     findings.violations.length === 0 ? "No promise was broken." : `BROKEN PROMISES (${findings.violations.length}):`,
     ...findings.violations.slice(0, 12).map((violation) => `  ${violation}`),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+function printTasks({ created, completed, failed, cancelled, claims, refused, ...of }: TaskFindings): string[] {
+  const { stalled, escalated, longRunning, timedOut } = of.told;
+  const back = Object.entries(of.givenBack).sort((a, b) => b[1] - a[1]);
+  const ends = `${completed} completed, ${failed} failed, ${cancelled} cancelled`;
+  return [
+    `tasks: ${created} created, ${ends}; ${claims} claims given, ${refused} refused; ${of.orders} orders; ${of.unheard} answers unheard`,
+    `       told: ${stalled} stalled, ${escalated} escalated, ${longRunning} long-running, ${timedOut} timed out, ${of.fewerAssignments} trusted with fewer; ` +
+      `not done by whom they were given to: ${back.map(([because, times]) => `${times} ${because}`).join(", ") || "none"}`,
+  ];
 }
 
 function printHeld(ladder: NonNullable<Findings["ladder"]>, orchestrator: string): string[] {

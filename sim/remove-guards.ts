@@ -9,7 +9,8 @@ import type { Findings } from "./judges/judge.ts";
 const usage = `npm run guards -- [--only TEXT] [--no-sim]
 
 Takes out the guards of sim/guards.ts, one at a time, in a copy of the repository, and prints what noticed: the unit tests around each, and half a day
-of 300 simulated agents whose questions nobody answers (a minute for each guard). --only: those whose name has TEXT in it.
+of 300 simulated agents whose questions nobody answers (a minute for each guard), or of 30 that work through a queue of tasks. --only: those whose name
+has TEXT in it.
 Exit code 1 when nothing noticed that a guard was gone.`;
 
 const { values } = parseArgs({
@@ -27,7 +28,9 @@ interface Noticed {
 }
 
 const run = promisify(execFile);
-const world = "--agents 300 --held 150 --hours 12 --preset default --seed 1 --orchestrator never --json".split(" ");
+/** What harms an agent is looked for among many that are held; what harms a task, where many work through a queue. */
+const worlds = { agents: "--agents 300 --held 150", tasks: "--agents 30 --held 0 --workers 30" };
+const halfADay = "--hours 12 --preset default --seed 1 --orchestrator never --json";
 
 /** Whatever the exit code: a failure is what is looked for. What prints no document did not run. */
 async function readDocument<T>(copy: string, program: string, args: readonly string[]): Promise<T> {
@@ -45,11 +48,11 @@ interface Ran {
 /** What core judges is tested all over core; elsewhere a guard is tested beside it. */
 const testsAround = (file: string): string => (file.startsWith("packages/core/") ? "packages/core" : dirname(file));
 
-async function look(copy: string, around = "packages/core"): Promise<Noticed> {
+async function look(copy: string, around = "packages/core", world: keyof typeof worlds = "agents"): Promise<Noticed> {
   const unit = ["vitest", "run", "--project", "unit", around, "--bail=1", "--reporter=json"];
   const { numFailedTests: tests } = await readDocument<{ numFailedTests: number }>(copy, "npx", unit);
   if (values["no-sim"]) return { tests, world: null };
-  const day = ["scripts/run.mjs", "sim/main.ts", ...world];
+  const day = ["scripts/run.mjs", "sim/main.ts", ...worlds[world].split(" "), ...halfADay.split(" ")];
   const { violations, ladder } = await readDocument<Pick<Findings, "violations" | "ladder">>(
     copy,
     process.execPath,
@@ -58,7 +61,7 @@ async function look(copy: string, around = "packages/core"): Promise<Noticed> {
   return { tests, world: { stopped: ladder?.healthyStopped ?? 0, violations: violations.length } };
 }
 
-async function lookWithout({ file, find, replace }: Guard, copy: string): Promise<Noticed> {
+async function lookWithout({ file, find, replace, world }: Guard, copy: string): Promise<Noticed> {
   const path = join(copy, file);
   const source = readFileSync(path, "utf8");
   writeFileSync(
@@ -66,7 +69,7 @@ async function lookWithout({ file, find, replace }: Guard, copy: string): Promis
     source.replace(find, () => replace),
   );
   try {
-    return await look(copy, testsAround(file));
+    return await look(copy, testsAround(file), world);
   } finally {
     writeFileSync(path, source);
   }

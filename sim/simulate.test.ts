@@ -10,9 +10,9 @@ beforeAll(bundleSimulator, patience);
 
 describe("everything that goes wrong in half a day", { timeout: patience }, () => {
   it.each([2, 3])(
-    "of coding agents: nobody healthy is stopped, nobody sick is left, nothing is done twice, and who dies is brought back from the right place (seed %i)",
+    "of coding agents and tasks: nobody healthy is stopped, nobody sick is left, nothing is done twice or lost, and who dies is brought back from the right place (seed %i)",
     async (seed) => {
-      const { violations, falseVerdicts, trueVerdicts, ladder, recoveryShare } = await simulateApart({
+      const { violations, falseVerdicts, trueVerdicts, ladder, recoveryShare, tasks } = await simulateApart({
         ...coding,
         seed,
       });
@@ -28,6 +28,10 @@ describe("everything that goes wrong in half a day", { timeout: patience }, () =
       expect(recoveryShare).toBeGreaterThan(0.95);
       expect(ladder?.intervention.count).toBeGreaterThan(50);
       expect(ladder?.intervention.mean).toBeLessThan(600);
+      expect(tasks?.completed).toBeGreaterThan(100);
+      expect(tasks?.givenBack).toMatchObject({ "agent-gone": expect.any(Number), "timed-out": expect.any(Number) });
+      expect(Math.min(...Object.values(tasks?.told ?? {}))).toBeGreaterThan(20);
+      expect(tasks?.fewerAssignments).toBeGreaterThan(3);
     },
   );
 

@@ -28,6 +28,7 @@ import {
 } from "./world/monitor-world.ts";
 import { createNetwork, type Letter } from "./world/network.ts";
 import { seededRandom } from "./world/random.ts";
+import { createTaskWorld, type TaskWorld } from "./world/task-world.ts";
 import { createTimeline } from "./world/virtual-time.ts";
 
 export interface SimulationOptions {
@@ -35,6 +36,8 @@ export interface SimulationOptions {
   readonly agents: number;
   /** So many of them are held by Rouse, which may stop them and bring them back. */
   readonly held?: number;
+  /** So many more agents work through a queue of tasks. */
+  readonly workers?: number;
   readonly hours: number;
   readonly preset: PresetName;
   /** What whoever is asked is like; chosen by the seed when not given. */
@@ -73,11 +76,14 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     suspended: 0,
     suspendedSince: null,
     wallOffset: 0,
+    furthestAhead: 0,
+    furthestBehind: 0,
     deaf: false,
     load: 0,
     store: { outage: false, crashAfterCommit: null },
     faultUntil: 0,
     faults: [],
+    blind: [],
     crash(downFor) {
       life += 1;
       disk.crash();
@@ -91,6 +97,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
       startAt = timeline.now() + downFor;
       world.faultUntil = Math.max(world.faultUntil, startAt);
       world.faults.push({ from: timeline.now(), to: startAt });
+      world.blind.push({ from: timeline.now(), to: startAt });
     },
   };
   const clock = clockOf(timeline, world);
@@ -98,6 +105,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     if (monitor !== null && !world.deaf) inbox.push(letter);
   });
   const judge = createJudge({
+    seed: options.seed,
     actors,
     network,
     world,
@@ -110,6 +118,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     note(event) {
       excuses.note(event);
       held.note(event);
+      tasks.note(event);
       options.watch?.(timeline.now(), event);
     },
   });
@@ -126,7 +135,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
   const excuses = createExcuses(timeline.now, world.faults, 3 * 300_000 + 60_000);
   const held: HeldWorld = createHeldWorld({
     count: options.held ?? 0,
-    others: options.agents - (options.held ?? 0),
+    others: options.agents - (options.held ?? 0) + (options.workers ?? 0),
     policies: options.preset === "default",
     timeline,
     random: seededRandom(options.seed ^ 0x5eed),
@@ -148,6 +157,25 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     violated: judge.violated,
     excusedSince: excuses.excusedSince,
     blindSince: excuses.blindSince,
+    isAnothers: (taskId, agentId) => tasks.isAnothers(taskId, agentId),
+  });
+
+  const { tasks: taskPolicy, escalation } = config.policyFor({ agentId: "", agentType: null, taskId: null });
+  const tasks: TaskWorld = createTaskWorld({
+    count: options.workers ?? 0,
+    held: held.actors,
+    timeline,
+    random: seededRandom(options.seed ^ 0x7a5c),
+    world,
+    policy: taskPolicy,
+    rhythm,
+    questionTimeout: escalation.timeout,
+    speak,
+    send: rhythm.running < 60_000 ? network.send : sendSurely,
+    wall: clock.wall,
+    isCutOff: (agentId) => network.cutOffFor(agentId) !== null || world.deaf,
+    violated: judge.violated,
+    excusedSince: excuses.excusedSince,
   });
 
   async function start(): Promise<void> {
@@ -187,6 +215,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
       await new Promise((taken, failed) => started.takeBeats([{ beat: { agentId: "rouse.canary" } }], taken, failed));
     });
     judge.checkResumed(started);
+    tasks.resumed();
   }
 
   /** One turn of the monitor's event loop: what came in, then what it wants to do soon, until it rests. */
@@ -208,6 +237,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
       if (soon.length === 0 && arrived.length > 0) await settled();
     } while (soon.length > 0);
     judge.readVerdicts();
+    if (monitor !== null) tasks.settle(monitor);
   }
 
   function takeInbox(to: Monitor): void {
@@ -252,9 +282,12 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     random,
     network,
     actors,
-    others: [...held.actors.values()]
-      .filter(({ traits }) => traits.beats && traits.rhythm !== "seconds")
-      .map(({ id }) => id),
+    others: [
+      ...[...held.actors.values()]
+        .filter(({ traits }) => traits.beats && traits.rhythm !== "seconds")
+        .map(({ id }) => id),
+      ...tasks.beating,
+    ],
     hands: held.actors.size === 0 ? null : held,
   });
 
@@ -264,7 +297,10 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     timeline.runUntil(t);
     await letMonitorRun();
     if (t % 10_000 === 0) judge.lookForTheForgotten();
-    if (t % 60_000 === 0) held.lookForTheForgotten();
+    if (t % 60_000 === 0) {
+      held.lookForTheForgotten();
+      tasks.lookForTheForgotten();
+    }
     if (t % 3_600_000 === 0) options.progress?.(t / end);
   }
   const audit = verifyAudit(disk.audit, signing.publicKey, {
@@ -275,7 +311,8 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
   });
   const { seed, preset, agents } = options;
   const agentHours = (agents * end) / 3_600_000;
-  return judge.findings({ seed, orchestrator: temperOf(options), preset, agents, agentHours }, audit);
+  const run = { seed, orchestrator: temperOf(options), preset, agents, agentHours };
+  return judge.findings({ ...run, tasks: tasks.findings(monitor) }, audit);
 }
 
 /** Everything that waits for nothing but other promises has run. */

@@ -60,7 +60,7 @@ export function createEyes(timeline: Timeline, random: Random, agents: readonly 
     look,
     planFailures,
     shutForGood: (eye: Eye, agentId: string): void => shut(eye, agentId, Number.POSITIVE_INFINITY),
-    /** Whether it was open all the time since then, and a while longer: what it saw before it was shut counts for a moment. */
+    /** Whether the eye was open ever since, and for a while before: a reading from before it was shut still counts for a moment. */
     wasOpenSince: (eye: Eye, agentId: string, since: number): boolean => untilOf(eye, agentId) < since,
     failures: () => failures,
   };

@@ -23,7 +23,7 @@ export class HeldActor {
   step = 0;
   /** Its task is completed: whoever brings it back all the same has nothing to save. */
   taskDone = false;
-  /** The longest that nothing new was seen of it before something was. */
+  /** The longest quiet stretch that ended with something new to see. */
   longestQuiet = 0;
   private readonly random: Random;
   private tasks = 1;
@@ -113,7 +113,7 @@ export class HeldActor {
     return !this.isAlive() || this.life.sickness?.kind === "hung";
   }
 
-  /** Nobody hears its beats for now. Who falls ill has its voice back: that nobody can hear of it is not what is tried here. */
+  /** Its beats are lost for now. A sick agent's beats get through: losing those is not what this trait tests. */
   isHoarse(now: number): boolean {
     const { startedAt, sickness } = this.life;
     return this.traits.hoarse && sickness === null && (now - startedAt) % (10 * hour) > 7 * hour;
@@ -128,7 +128,7 @@ export class HeldActor {
     this.life.cure = null;
   }
 
-  /** It goes on as if nothing had been; who watches it has to see that first. */
+  /** The sickness is over. The monitor still has to see that. */
   comeRound(now: number): void {
     const { sickness } = this.life;
     if (sickness === null || !this.isAlive()) return;
@@ -138,7 +138,7 @@ export class HeldActor {
     this.life.mode = { kind: "working", until: now + this.random.between(5 * minute, 20 * minute) };
   }
 
-  /** The monitor has it in writing that this one is well: by its terminal, by its own word. */
+  /** The monitor has saved a sign that the agent is well: a report of its terminal, or a beat. */
   noteSeen(by: "report" | "beat", now: number): void {
     const { cure } = this.life;
     if (cure === null || cure.seenAt !== null) return;
@@ -146,7 +146,7 @@ export class HeldActor {
     if (cure.awaits.size === 0) cure.seenAt = now;
   }
 
-  /** Lives on until `now`: what it does next, when it is done with what it does. */
+  /** Lives on until `now`: begins the next mode when the present one is over. True when the mode changed. */
   liveUntil(now: number): boolean {
     const { life } = this;
     if (life.sickness !== null || now < life.mode.until) return false;
@@ -160,7 +160,7 @@ export class HeldActor {
     if (this.life.mode.kind !== "working")
       return { kind: "working", until: now + random.between(5 * minute, 40 * minute) };
     const { quiet } = this.traits;
-    // A machine is starved for everybody on it at once: that is not theirs to choose.
+    // `planStarvation` starves a whole machine at once, so no agent chooses this mode by itself.
     if (quiet !== null && quiet !== "starved" && random.chance(0.6)) return this.beQuiet(quiet, now);
     const roll = random.next();
     if (roll < 0.4) return { kind: "thinking", until: now + random.between(minute, 4 * minute) };
@@ -169,7 +169,7 @@ export class HeldActor {
     return { kind: "limited", until: now + random.between(minute, 50 * minute) };
   }
 
-  /** For as long as its kind is, unless something else says until when. */
+  /** The quiet mode lasts as long as its kind says, unless `until` is given. */
   beQuiet(as: QuietName, now: number, until: number | null = null): QuietMode {
     const { random } = this;
     const kind = quietKind(as);
@@ -186,7 +186,7 @@ export class HeldActor {
     };
   }
 
-  /** Who can say that it runs something does; of those who cannot, the ordinary ones are busy. */
+  /** An agent with a stream or beats announces the tool it runs. One without either looks busy instead. */
   private quietWork(now: number): HeldMode {
     const { random, traits } = this;
     if (traits.structured || (traits.beats && !traits.hoarse)) {
@@ -294,7 +294,7 @@ export class HeldActor {
     switch (mode.kind) {
       case "working":
       case "thinking":
-        // Whose stream tells what is open leaves it to that.
+        // A structured agent's stream tells which call is open, so its beats do not.
         return this.traits.structured ? { status: "RUNNING" } : { status: "RUNNING", open: null };
       case "building":
       case "quiet":

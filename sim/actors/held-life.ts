@@ -16,7 +16,7 @@ export interface HeldSickness {
 
 export type HeldMode =
   | { readonly kind: "working" | "thinking" | "asking"; readonly until: number }
-  /** Quiet but busy, and nobody is told. */
+  /** Quiet and busy, without any announcement. */
   | { readonly kind: "building"; readonly since: number; readonly until: number }
   | {
       readonly kind: "tool";
@@ -49,10 +49,10 @@ export type LimitEnd = "dies" | "waits" | "continues";
 /** A provider's limit as it really is. */
 export interface WorldLimit {
   readonly since: number;
-  /** When it is over by what was said last, and whether that was said. */
+  /** The reset that was announced last, and whether the announcement named a time. */
   resetAt: number;
   named: boolean;
-  /** When it is really over: others may have used up what came back. */
+  /** The real end: others may have used up the quota that came back at the reset. */
   readonly overAt: number;
   readonly end: LimitEnd;
   readonly incarnation: number;
@@ -73,7 +73,7 @@ export interface HeldLife {
   readonly context: RecoveryContext | null;
   mode: HeldMode;
   sickness: HeldSickness | null;
-  /** It was ill and came round; `seenAt`: since when the monitor has that in writing. */
+  /** The sickness that is over; `seenAt`: when the monitor had saved every sign of that. */
   cure: { readonly at: number; readonly was: HeldSickness; awaits: Set<string>; seenAt: number | null } | null;
   /** People at its terminal, besides the one it was started from. */
   visitors: number;
@@ -84,7 +84,7 @@ export interface HeldLife {
   seen: string[];
   /** Nudges it has read itself and will answer with its next beat. */
   answers: string[];
-  /** Beats in the middle of one tool; with enough of them anybody knows that a timer sends them. */
+  /** Beats sent during one tool call. Enough of them show that a timer sends them. */
   beatsThroughTool: number;
   timerKnown: boolean;
 }

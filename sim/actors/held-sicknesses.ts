@@ -15,7 +15,7 @@ interface Parts {
   readonly timeline: Timeline;
   readonly random: Random;
   readonly holders: HolderWorld;
-  /** It came round: whoever watches is shown. */
+  /** Shows the monitor that the sickness is over. */
   readonly show: (actor: HeldActor) => void;
   /** It has fallen ill. */
   readonly noteIll: (actor: HeldActor) => void;
@@ -44,7 +44,7 @@ export function createHeldSicknesses(parts: Parts) {
     holders.end(actor, exit);
   }
 
-  /** Status 0, or whatever status after it said that it is done. */
+  /** The exit status is 0, or anything after the agent said that it is done. */
   function finish(actor: HeldActor): void {
     if (!actor.isWell() || actor.life.mode.kind !== "working") return;
     actor.life.finished = true;
@@ -57,7 +57,7 @@ export function createHeldSicknesses(parts: Parts) {
   function sicken(actor: HeldActor, wanted: HeldSickness["kind"]): void {
     if (!actor.isWell()) return;
     const { incarnation, mode } = actor.life;
-    // What it announced would hide it: it falls ill once it is at work again.
+    // An announced tool or wait would hide the sickness, so the agent falls ill once it is at work again.
     if (mode.kind !== "working")
       return timeline.after(5 * minute, () => {
         if (isSameLife(actor, incarnation)) sicken(actor, wanted);
@@ -67,7 +67,7 @@ export function createHeldSicknesses(parts: Parts) {
       kind === "looping" || kind === "failing" ? 0.3 : kind === "hung" || kind === "stuck" ? 0.05 : 0,
     );
     const sickness: HeldSickness = { kind, since: timeline.now(), busy, reacts: random.pick([0, 0.3, 0.7]) };
-    // What it did since the last look is told before what it hangs in.
+    // The work since the last look is reported before the call that hangs.
     const holder = holders.of(actor.id);
     if ((kind === "request" || kind === "tool") && holder !== undefined)
       holders.report(holder, terminals.showHang(kind));
@@ -79,7 +79,7 @@ export function createHeldSicknesses(parts: Parts) {
       });
   }
 
-  /** Only who beats in rhythm can tell of its failures; a stream stands still in the middle of a call. */
+  /** Failures show only in regular beats. A stream stands still in the middle of a call. */
   function chooseKind({ traits }: HeldActor, wanted: HeldSickness["kind"]): HeldSickness["kind"] {
     const tells = traits.beats && (traits.rhythm === "minutes" || traits.rhythm === "seconds");
     const kind = wanted === "failing" && !tells ? "stuck" : wanted;
@@ -124,7 +124,7 @@ export function createHeldSicknesses(parts: Parts) {
     sicken(actor, kind);
   }
 
-  /** Only one that everybody knows of: what it left behind is enough to find the agent by. */
+  /** Only a holder that the monitor has met: what such a holder leaves behind is enough to find the agent by. */
   function killHolder(actor: HeldActor): void {
     const holder = holders.of(actor.id);
     if (holder?.met && holder.unheard.length === 0 && actor.isAlive()) holders.kill(actor.id);

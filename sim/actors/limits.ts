@@ -47,7 +47,7 @@ export function createLimits({ actors, timeline, random, holders }: Parts) {
 
   const anyEnd = (): LimitEnd => random.pick(["dies", "dies", "waits", "continues"] as const);
 
-  /** Sometimes the quota is not back when it was to be. Who waits there themselves finds that out by themselves. */
+  /** Sometimes the quota is not back at the reset. A program that waits at its limit finds that out by itself. */
   const reallyOver = (resetAt: number, end: LimitEnd): number =>
     end === "dies" && random.chance(0.4) ? resetAt + random.between(10 * minute, 4 * hour) : resetAt;
 

@@ -7,14 +7,14 @@ import type { Timeline } from "../world/virtual-time.ts";
 const second = 1000;
 const minute = 60 * second;
 
-/** So often an orchestrator gives more time to one agent before it makes up its mind. */
+/** How often the orchestrator gives one incident more time before it decides otherwise. */
 const mostPatience = 2;
 
-/** What whoever decides is like for a whole run. `usual`: slow, quick, silent, late, or saying everything twice. */
+/** How the orchestrator behaves for a whole run. `usual`: slow, quick, silent or late, and now and then with two answers. */
 export const orchestratorTempers = ["usual", "never", "late", "wrong"] as const;
 export type OrchestratorTemper = (typeof orchestratorTempers)[number];
 
-/** Without a word about it, one seed in four has each. */
+/** When no temper is given, the seed chooses: one in four for each. */
 export const temperOf = (run: {
   readonly seed: number;
   readonly orchestrator?: OrchestratorTemper;
@@ -30,7 +30,7 @@ interface Parts {
   readonly isWell: (agentId: string) => boolean;
 }
 
-/** Whoever decides; down for a while, now and then. */
+/** The orchestrator, which is down for a while now and then. */
 export function createOrchestrator({ timeline, random, speak, temper, isWell }: Parts) {
   const patience = new Map<string, number>();
   let downUntil = 0;

@@ -14,7 +14,7 @@ interface Parts {
   readonly random: Random;
   readonly holders: HolderWorld;
   readonly speak: Speak;
-  /** What the monitor has saved of it: is anybody still at work on it? */
+  /** What the monitor has saved of the agent: an open incident, or one that was handed to a person. */
   readonly standing: (agentId: string) => { readonly incident: boolean; readonly handedOver: boolean };
   readonly startByHand: (actor: HeldActor, nextTask: boolean) => void;
   readonly cure: (actor: HeldActor) => void;
@@ -42,10 +42,10 @@ export function planPersons(parts: Parts): void {
   /** What nobody else is at work on, a person takes care of. */
   function lookAfter(actor: HeldActor): void {
     if (actor.isWell() && holders.of(actor.id)?.dead !== true) return;
-    // Who looks sees until when it waits.
+    // A person who looks at the terminal sees until when the limit lasts, and waits for that.
     if (timeline.now() < (actor.downAtLimitUntil() ?? 0) + 10 * minute && !random.chance(0.02)) return;
     const { incident, handedOver } = parts.standing(actor.id);
-    // Two at once, now and then.
+    // Now and then a person acts beside the monitor.
     if (incident && !random.chance(0.02)) return;
     if (!actor.isAlive()) return bringBack(actor);
     if (!handedOver && holders.of(actor.id)?.dead !== true) return;

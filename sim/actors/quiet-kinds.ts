@@ -33,12 +33,12 @@ const atRest: QuietLook = {
 export interface QuietKind {
   readonly lasts: readonly [number, number];
   readonly look: (random: Random) => QuietLook;
-  /** By what anybody with all eyes open sees that it is well; `null`: by nothing. */
+  /** Which eye can tell that it is well; `null`: none. */
   readonly shownBy: Eye | "stream" | "screen" | null;
   /** What a stream tells at its beginning: a call to a tool, with the time-out it declares, or a request to the model. */
   readonly opens?: { readonly what: "tool" | "model"; readonly declares: "enough" | "too-little" | "nothing" };
   readonly beats?: "by-timer" | "irregularly" | "once";
-  /** Why no words can be put to it meanwhile. */
+  /** Why nothing can be typed into its terminal meanwhile. */
   readonly refuses?: NudgeRefusal;
   /** It has no input at all. */
   readonly unreachable?: boolean;

@@ -16,7 +16,7 @@ interface Parts {
 
 /** Agents that nobody holds, and the beats by which they are known. */
 export function createBeats({ timeline, random, network, rhythm, wallAtStart, noteAck }: Parts) {
-  /** Who beats every few minutes sends a beat again when no answer comes; who beats every few seconds just beats on. */
+  /** Sends a beat again when it is not acknowledged. Only agents that beat every few minutes do; the others just beat on. */
   function sendSurely(letter: Letter, tries = 5): void {
     network.send(letter);
     if (tries === 1) return;

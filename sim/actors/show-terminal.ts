@@ -6,7 +6,7 @@ import { quietKind } from "./quiet-kinds.ts";
 
 /** What terminals and streams show of agents, as their holders would read it. */
 export function createTerminals(random: Random) {
-  /** Every digest that is to be new is one that was never used before. */
+  /** The number of digests used so far: a new line gets one that was never used. */
   let used = 0;
   const fresh = (): string => `n${used++}`;
 
@@ -95,7 +95,7 @@ export function createTerminals(random: Random) {
       return [output, { kind: "error", pattern: "error", digest: fresh(), text: "error: something" }];
     },
 
-    /** It does something that it has not done before, plainly enough for anybody who watches. */
+    /** Output that is plainly new: whoever reads it knows that the agent is well. */
     showLife: ({ traits }: HeldActor): Sight[] =>
       traits.structured
         ? [...oneStep(fresh(), fresh(), false), ...oneStep(fresh(), fresh(), false)]

@@ -41,11 +41,11 @@ export function nameSickness({ traits }: HeldActor, { kind }: HeldSickness): Sic
   }
 }
 
-/** Whoever shows nothing else is asked about, again and again, and never stopped unless somebody decides so. */
+/** Sicknesses that show nothing but absence: somebody is asked again and again, and only a decision stops the agent. */
 export const isAbsenceOnly = (actor: HeldActor, sickness: HeldSickness): boolean =>
   nameSickness(actor, sickness) === "silent: nothing but absence";
 
-/** How patient its own history makes anybody: a quarter more than it was quiet for and came back, up to five hours. */
+/** The patience that an agent's own history earns: a quarter more than the longest quiet it came back from, up to five hours. */
 const historyOf = ({ longestQuiet }: HeldActor): number => 1.25 * Math.min(longestQuiet, 240 * minute);
 
 /** How long the matter may go without a verdict. */

@@ -5,13 +5,13 @@ interface Stretch {
   readonly to: number;
 }
 
-/** How much of a time the monitor could do nothing about: faults of its own with the amnesty after each, holds and freezes. */
+/** How much time the monitor could not use: its own faults with the amnesty after each, holds, and freezes. */
 export function createExcuses(now: () => number, faults: readonly Stretch[], amnesty: number) {
   const still: Stretch[] = [];
   const since = new Map<string, number>();
 
   function note({ type, payload }: RouseEvent): void {
-    // A hold is no more than what one monitor thinks of itself.
+    // A hold is kept in memory only: a new monitor begins without it.
     if (type === "MONITOR_STARTED") for (const held of since.keys()) if (held !== "frozen") end(held);
     const scope =
       type === "MONITOR_FROZEN" || type === "MONITOR_THAWED" ? "frozen" : "scope" in payload ? payload.scope : "";
@@ -29,7 +29,7 @@ export function createExcuses(now: () => number, faults: readonly Stretch[], amn
 
   return {
     note,
-    /** How much of it the monitor was not there at all. */
+    /** How long the monitor had a fault since then, without the amnesty. */
     blindSince(at: number): number {
       let sum = 0;
       for (let i = faults.length - 1; i >= 0; i--) {

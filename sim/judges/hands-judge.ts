@@ -16,8 +16,8 @@ interface Parts {
   readonly violated: (text: string) => void;
   readonly budget: BudgetJudge;
   readonly hostOf: (agentId: string) => string;
-  /** Where the next life of this task should go on from. */
-  readonly newestRight: (taskId: string) => readonly (string | null)[];
+  /** Where the next life of this agent should go on from. */
+  readonly newestRight: (actor: HeldActor) => readonly (string | null)[];
   /** Whether the work is saved that this stop would lose. */
   readonly isSafe: (agentId: string, key: string) => boolean;
   readonly holderOf: (agentId: string) => Holder | undefined;
@@ -25,7 +25,7 @@ interface Parts {
   readonly isCutOff: (agentId: string) => boolean;
   /** How much of the time since then the monitor was not there at all. */
   readonly blindSince: (at: number) => number;
-  /** Whoever counts what is done to whom. */
+  /** Told of every stop, with who decided it. */
   readonly noteStop: (actor: HeldActor, key: string, by: "rouse" | "decision" | "person") => void;
 }
 
@@ -121,7 +121,7 @@ export function judgeHands({
     violated(`${key}: ${actor.id} was stopped and was well (${doing}${cured})`);
   }
 
-  /** It has come round only just, or in a way that nobody could see. That the monitor was blind is no excuse: it must not act then. */
+  /** The agent got well only just now, or the monitor could not see it. Blindness of the monitor is no excuse: it must not act then. */
   function couldNotKnow({ id, life: { cure } }: HeldActor): boolean {
     if (cure === null) return false;
     if (cure.seenAt !== null) return cure.seenAt > now() - oneTurn;
@@ -180,7 +180,7 @@ export function judgeHands({
   const orderedBack = new Set<string>();
 
   function checkContext(actor: HeldActor, context: RecoveryContext | null): boolean {
-    const right = newestRight(actor.life.taskId);
+    const right = newestRight(actor);
     if (context !== null && right.includes(context.checkpoint)) return true;
     violated(
       `${actor.id} was to go on from ${context?.checkpoint ?? "the start"}; the newest that is right is ${right[0] ?? "none"}`,
@@ -188,7 +188,7 @@ export function judgeHands({
     return false;
   }
 
-  /** Of the last few minutes nothing can be said yet. */
+  /** A death of the last 30 minutes may still be dealt with. */
   const isExpected = ({ excuse, outcome, at }: Death): boolean =>
     excuse === null && (outcome !== "open" || now() - at > 30 * minute);
 
@@ -234,7 +234,7 @@ export function judgeHands({
       if (actor.attached() > 0 && !attachedSince.has(actor.id)) attachedSince.set(actor.id, now());
       if (actor.attached() === 0) attachedSince.delete(actor.id);
     },
-    /** A person wants this life followed by another, whatever became of it. */
+    /** A person ordered the next life, however this one ended. */
     orderedBack: (agentId: string, incarnation: number): void => void orderedBack.add(`${agentId}/${incarnation}`),
     freezes: {
       began: (): void => {

@@ -7,7 +7,7 @@ import type { Holder } from "../world/holders.ts";
 
 const second = 1000;
 const minute = 60 * second;
-/** What the monitor had in writing this long ago, it knew. */
+/** A report that was saved this long ago counts as known to the monitor. */
 const oneTurn = 4.5 * second;
 
 interface Parts {
@@ -37,7 +37,7 @@ export function judgeHeld(parts: Parts) {
   /** As far as anybody outside could know. */
   function isRightlyIll(actor: HeldActor): boolean {
     const { life } = actor;
-    // How it ended nobody knows who did not see it.
+    // Without its holder, nobody knows how the process ended.
     if (life.exit !== null) return !life.finished || holderOf(actor.id)?.dead === true;
     if (life.sickness !== null) return true;
     return life.cure !== null && (life.cure.seenAt === null || life.cure.seenAt > now() - oneTurn);
@@ -46,7 +46,7 @@ export function judgeHeld(parts: Parts) {
   /** Well and quiet, and nothing was to be seen of it; or nobody could look; or it has gone on for longer than work of children may. */
   function looksStuck({ id, traits, life }: HeldActor): boolean {
     const { mode } = life;
-    // Who is busy looks idle to whoever cannot look at its processes.
+    // A busy agent looks idle when its processes cannot be looked at.
     if (!eyes.wasOpenSince("processes", id, now() - 2 * policyOf(id).longestWait.children)) return true;
     if (traits.quiet === null) return false;
     if (mode.kind !== "quiet") return traits.rhythm === "irregular" || traits.rhythm === "once";
@@ -69,7 +69,7 @@ export function judgeHeld(parts: Parts) {
       illAt.set(actor.id, now());
       if (isRightlyIll(actor)) return true;
       const { life, traits } = actor;
-      // Said of the life before: a person was quicker than the news of its end.
+      // The verdict is about the life before: a person started the next one before the monitor heard of the end.
       if ((known.get(actor.id) ?? 0) < life.incarnation) return null;
       if (traits.secretive || traits.hoarse || looksStuck(actor)) {
         lookAlikes += 1;
@@ -87,11 +87,11 @@ export function judgeHeld(parts: Parts) {
       if (!isFinding(cause)) questions.add(incident);
     },
 
-    /** The monitor says that it is well again. Of whom nothing was found, somebody only had a question. */
+    /** The monitor says that the agent is well again. An incident without a finding was only somebody's question. */
     noteWell(actor: HeldActor, incident: string): void {
       const { sickness, incarnation } = actor.life;
       if (sickness === null || !actor.isAlive() || questions.has(incident) || isLeftAtLimit(actor.id)) return;
-      // That it was missed is over with its next beat, whenever that comes; that it stands still is another matter.
+      // A verdict for missed beats ends with the next beat. Standing still is judged apart.
       if (actor.traits.rhythm === "irregular") return;
       // Fallen ill again only just, as far as the monitor could know of it, or held by nobody who could see. Failures are told by beats alone.
       const knownAfter = sickness.kind === "failing" ? detectedWithin(actor, policyOf(actor.id)) : 5 * minute;

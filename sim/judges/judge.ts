@@ -9,6 +9,7 @@ import type { MonitorWorld } from "../world/monitor-world.ts";
 import type { Network } from "../world/network.ts";
 import type { Timeline } from "../world/virtual-time.ts";
 import { type Delays, summarise } from "./summarise.ts";
+import type { TaskFindings } from "./task-judge.ts";
 
 type Ill = "UNRESPONSIVE" | "STUCK" | "FAILING";
 
@@ -19,6 +20,8 @@ interface Run {
   readonly preset: string;
   readonly agents: number;
   readonly agentHours: number;
+  /** What became of the tasks; `null` without agents that work on them. */
+  readonly tasks: TaskFindings | null;
 }
 
 /** What a simulation found out about the monitor. Times in seconds. */
@@ -43,6 +46,7 @@ export interface Findings extends Run {
 }
 
 interface Parts {
+  readonly seed: number;
   readonly actors: ReadonlyMap<string, Actor>;
   readonly network: Network;
   readonly world: MonitorWorld;
@@ -53,7 +57,7 @@ interface Parts {
   readonly settings: Settings;
   /** Those that are held, and whoever judges them. */
   readonly held: () => HeldWorld;
-  /** Everything the monitor says is told to whoever else listens. */
+  /** Passes every event on to the other judges. */
   readonly note: (event: RouseEvent) => void;
 }
 
@@ -66,7 +70,7 @@ export function createJudge(parts: Parts) {
   const states = new Map<string, HealthState>();
   const acked = new Map<string, { incarnation: number; sequence: number }>();
   const curedAt = new Map<string, { was: Sickness; at: number }>();
-  /** Whoever came back by itself is given a quarter more than it took then. */
+  /** By agent: the longest stuck time it came back from by itself. The monitor allows it a quarter more next time. */
   const longestStuck = new Map<string, number>();
   const delays = {
     working: [] as number[],
@@ -87,7 +91,8 @@ export function createJudge(parts: Parts) {
   let fingerprint = 0x811c9dc5;
 
   const violated = (text: string): void => {
-    if (violations.length < 100) violations.push(`at ${(timeline.now() / second).toFixed(2)} s: ${text}`);
+    if (violations.length < 100)
+      violations.push(`seed ${parts.seed}, at ${(timeline.now() / second).toFixed(2)} s: ${text}`);
   };
 
   const ttlOf = (actor: Actor): number => 3 * (actor.isKnownIdle() ? rhythm.idle : rhythm.running);
@@ -184,7 +189,7 @@ export function createJudge(parts: Parts) {
       );
       const allowed = allowedFor(sickness, actor);
       const wanted = wantedFor(sickness);
-      // Who failed before and gets nowhere now has achieved nothing since: the graver verdict stands, and somebody knows.
+      // An agent that failed and is stuck now keeps the graver verdict, so somebody knows of it.
       const isSeen = state === wanted || (wanted === "STUCK" && state === "FAILING");
       if (now - since > allowed && !isSeen) {
         violated(
@@ -198,7 +203,7 @@ export function createJudge(parts: Parts) {
   function allowedFor(sickness: Sickness, actor: Actor): number {
     const check = settings.health_check;
     if (sickness.kind === "stuck") {
-      // Its beats told of it up to one of them later at either end.
+      // The monitor learns of the beginning and of the end up to one beat later.
       const history = 1.25 * ((longestStuck.get(actor.id) ?? 0) + 2 * rhythm.running);
       return Math.max(check.checkpoint_stale_threshold_seconds * second, history) + 5 * minute;
     }

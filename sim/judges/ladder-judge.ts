@@ -4,7 +4,7 @@ import { type Delays, mean, summarise } from "./summarise.ts";
 const second = 1000;
 const minute = 60 * second;
 
-/** What it was nudged for within an hour counts for its next incident, too, which may try three times in vain before it asks. */
+/** Nudges of the last hour count for the next incident as well. Three in vain, before somebody is asked, take up to 40 min more. */
 const nudgesCountFor = 100 * minute;
 
 interface Parts {
@@ -49,9 +49,9 @@ export function judgeLadder({ now, violated, policyOf, excusedSince, isAtLimit }
   const reasons = new Map<string, string>();
   const decided = new Set<string>();
   const pressed = new Set<string>();
-  /** Who was handed over because its budget was used up, and was not started since. */
+  /** Agents that were handed over because their budget was used up, and were not started since. */
   const givenUp = new Set<string>();
-  /** Who is stopped and was not started again: a decision to bring it back is about nothing else. */
+  /** Agents that were stopped and not started again: a decision to bring one back is about that. */
   const down = new Set<string>();
   const restarts = new Map<string, number[]>();
   const recoveries = new Map<string, { taskId: string | null; at: number }[]>();
@@ -129,7 +129,7 @@ export function judgeLadder({ now, violated, policyOf, excusedSince, isAtLimit }
     intervene(agentId);
   }
 
-  /** Whoever orders it back has looked at it. */
+  /** A person's order to bring an agent back starts its counts anew. */
   function forgetAttempts(agentId: string): void {
     recoveries.delete(agentId);
     restarts.delete(agentId);

@@ -27,7 +27,7 @@ export interface LimitFindings {
   readonly delayToMinute: Delays;
 }
 
-/** What Rouse does of itself; what somebody ordered or decided is theirs. */
+/** What Rouse does by its own decision. Orders and decisions of others are not judged here. */
 const ownNudges: ReadonlySet<string> = new Set(["reminder", "loop", "limit-over"]);
 const ownQuestions: ReadonlySet<string> = new Set(["ordered", "handoff-requested", "blocker-reported"]);
 
@@ -72,7 +72,7 @@ export function judgeLimits({ now, violated, actors, excusedSince, holderOf, isO
     resumed += 1;
     // That was the limit of a life before, and what its program wrote since is another.
     if (limit.incarnation !== actor.life.incarnation) return;
-    // Who waited there may have ended long after it was over.
+    // A program that waited at its limit may have ended long after the reset.
     const due = Math.max(limit.resetAt, actor.life.exit?.at ?? 0);
     const late = now() - due;
     if (!limit.named || limit.left) return;
@@ -121,7 +121,7 @@ export function judgeLimits({ now, violated, actors, excusedSince, holderOf, isO
       }
     },
 
-    /** Whose process ended at a limit that is over, and nobody has started it again. */
+    /** Agents whose process ended at a limit that is over, and that nobody has started again. */
     lookForTheForgotten(): void {
       for (const actor of actors.values()) {
         const { limit, life, traits } = actor;

@@ -43,7 +43,7 @@ export function tallyQuiet({ actors, recordOf, policyOf, steady }: Parts) {
   const states = new Map<string, HealthState>();
   const counts = new Map<QuietName, Counted>(quietNames.map((name) => [name, nothingYet()]));
 
-  /** Of whom it counts: well, of a quiet kind. */
+  /** Only agents of a quiet kind that are well count. */
   function countsOf(agentId: string): Counted | null {
     const actor = actors.get(agentId);
     const { quiet } = actor?.traits ?? {};
@@ -80,7 +80,7 @@ export function tallyQuiet({ actors, recordOf, policyOf, steady }: Parts) {
     }
   }
 
-  /** Once a minute. Against whoever is called healthy nothing stands. */
+  /** Called once a minute. No evidence stands against an agent that is called healthy. */
   function look(): void {
     for (const actor of actors.values()) {
       const { quiet } = actor.traits;
@@ -93,7 +93,7 @@ export function tallyQuiet({ actors, recordOf, policyOf, steady }: Parts) {
     }
   }
 
-  /** What was found of it while it was ill is not held against its being well. */
+  /** Findings from before the agent got well are no evidence against a well agent. */
   function weigh(of: Counted, { id, life }: HeldActor): void {
     const record = life.cure === null ? recordOf(id) : null;
     if (record === null || record.life.incarnation !== life.incarnation) return;

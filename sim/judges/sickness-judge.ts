@@ -67,7 +67,7 @@ export interface SicknessFindings {
   readonly stoppedByRouse: number;
 }
 
-/** For these the gate needs nobody's answer. */
+/** The kill gate lets these pass without anybody's answer. */
 const stoppedAtOnce: ReadonlySet<SicknessName> = new Set<SicknessName>([
   "idle, its owner's rule",
   "timer falls silent, the same",
@@ -87,7 +87,7 @@ export function judgeSicknesses(parts: Parts) {
   const open = new Map<string, Case>();
   const all: Case[] = [];
   const stopsByRouse = new Map<SicknessName, number>();
-  /** Whose question is open. */
+  /** Agents about which a question is open. */
   const asked = new Set<string>();
 
   function begin(actor: HeldActor, name: SicknessName): void {

@@ -12,7 +12,7 @@ export function summarise(values: readonly number[]): Delays {
   return { count: sorted.length, p50: at(0.5), p95: at(0.95), max: at(1) };
 }
 
-/** 0 of none. */
+/** 0 when there are no values. */
 export const mean = (values: readonly number[]): number =>
   tenths(values.reduce((sum, one) => sum + one, 0) / Math.max(1, values.length));
 

@@ -19,6 +19,8 @@ interface Parts {
   readonly speak: Speak;
   readonly wall: () => number;
   readonly violated: (text: string) => void;
+  /** Somebody else has the task by now, or has ended it. */
+  readonly isAnothers: (taskId: string, agentId: string) => boolean;
 }
 
 /** What a dying agent saves while its end is already being dealt with. */
@@ -27,15 +29,19 @@ const lastMoment = 5000;
 const filler = "x".repeat(70_000);
 
 /** Agents save where they are; now and then what was saved is damaged behind everybody's back. It alone knows what is still right. */
-export function createCheckpoints({ actors, timeline, random, disk, folder, speak, wall, violated }: Parts) {
+export function createCheckpoints(parts: Parts) {
+  const { actors, timeline, random, disk, folder, speak, wall, violated, isAnothers } = parts;
   const brokenRows = new Set<string>();
   const brokenStates = new Map<string, string>();
 
-  /** The newest of a task that is as it was saved; `null`: none is. One that came in the very last moment may not have been seen. */
-  function newestRight(taskId: string): readonly (string | null)[] {
+  /**
+   * The newest of a task that is as it was saved; `null`: none is. One that came in the very last moment may not have been seen. Whoever comes back to a
+   * task that is another's by now begins with nothing.
+   */
+  function newestRight({ id: agentId, life: { taskId } }: HeldActor): readonly (string | null)[] {
     const chain = (disk.checkpointsOf.get(taskId) ?? []).toSorted((a, b) => b.number - a.number).filter(isRight);
     const settled = chain.find(({ time }) => Math.abs(wall() - time) > lastMoment);
-    return [chain[0]?.id ?? null, settled?.id ?? null];
+    return [chain[0]?.id ?? null, settled?.id ?? null, ...(isAnothers(taskId, agentId) ? [null] : [])];
   }
 
   function isRight({ id, state, head }: SavedCheckpoint): boolean {
@@ -74,7 +80,8 @@ export function createCheckpoints({ actors, timeline, random, disk, folder, spea
         (to) => to.help.checkpoints.save(taskId, sent, { agentId, incarnation }),
         (error) => {
           const isOurs = actor.life.incarnation === incarnation && actor.isAlive();
-          if (error instanceof Fault && !error.retryable && isOurs && parent === undefined && !isDamaged(taskId))
+          const mayBeRefused = parent !== undefined || isDamaged(taskId) || isAnothers(taskId, agentId);
+          if (error instanceof Fault && !error.retryable && isOurs && !mayBeRefused)
             violated(`${agentId} could not save step ${step}: ${error.message}`);
           else if (tries > 1) timeline.after(10_000, () => tell(tries - 1));
         },

@@ -34,7 +34,11 @@ export function planFaults(parts: Parts): void {
     world.faults.push({ from: timeline.now(), to: timeline.now() + lasts });
   };
 
-  /** Two at once where there are hands that could do something twice: the second before the first has found its feet. */
+  const blind = (lasts: number): void => {
+    world.blind.push({ from: timeline.now(), to: timeline.now() + lasts });
+  };
+
+  /** Where agents are held, a second crash may follow soon after the restart: that is when something could be done twice. */
   const crash = (downFor: number): void => {
     world.crash(downFor);
     if (hands === null || !random.chance(0.3)) return;
@@ -46,6 +50,7 @@ export function planFaults(parts: Parts): void {
       const lasts = random.between(3 * second, minute);
       world.stalledUntil = timeline.now() + lasts;
       fault(lasts);
+      blind(lasts);
     },
     suspend() {
       const lasts = random.chance(0.1) ? random.between(hour, 8 * hour) : random.between(30 * second, 20 * minute);
@@ -53,6 +58,7 @@ export function planFaults(parts: Parts): void {
       world.deaf = true;
       world.suspendedSince = timeline.now();
       fault(lasts);
+      blind(lasts);
       timeline.after(lasts, () => {
         world.suspended += lasts;
         world.suspendedSince = null;
@@ -61,6 +67,8 @@ export function planFaults(parts: Parts): void {
     },
     "clock step"() {
       world.wallOffset += random.pick([-1, 1]) * random.whole(3 * second, 400 * 24 * hour);
+      world.furthestAhead = Math.max(world.furthestAhead, world.wallOffset);
+      world.furthestBehind = Math.min(world.furthestBehind, world.wallOffset);
       fault(0);
     },
     crash() {
@@ -72,6 +80,7 @@ export function planFaults(parts: Parts): void {
       const lasts = random.between(2 * second, 3 * minute);
       world.store.outage = true;
       fault(lasts + 2 * second);
+      blind(lasts);
       timeline.after(lasts, () => {
         world.store.outage = false;
       });
@@ -119,7 +128,7 @@ export function planFaults(parts: Parts): void {
 
   /** Clearly more than the threshold of those who can be heard at all, so that a few dead ones do not decide it. */
   function isMass(members: ReadonlySet<string>): boolean {
-    // Who is held up in a tool is silent anyway and cannot go quiet.
+    // An agent that cannot beat through its tool is silent anyway.
     const heard = [...actors.values()].filter((actor) => !actor.isSilent() && !actor.isBlocked(timeline.now()));
     const share = (of: Actor[]): number => of.filter((actor) => members.has(actor.id)).length / Math.max(1, of.length);
     if (heard.filter((actor) => members.has(actor.id)).length >= 3 && share(heard) >= 0.45) return true;
@@ -137,7 +146,7 @@ export function planFaults(parts: Parts): void {
 
   const again = (): void => {
     const name = random.pick(Object.keys(faults));
-    // One fault at a time: what two at once would mean for the truth is not worth guessing.
+    // One fault at a time: the judges do not know the truth about two at once.
     if (timeline.now() > world.faultUntil + 2 * minute) faults[name]?.();
     timeline.after(random.until(1.5 * hour), again);
   };

@@ -33,7 +33,7 @@ import { type Random, seededRandom } from "./random.ts";
 import type { Timeline } from "./virtual-time.ts";
 import { createFolders, type Folders } from "./workspaces.ts";
 
-/** Whoever hangs, as a whole or in a call, reads nothing. */
+/** Agents with these sicknesses read nothing. */
 const hearsNothing: ReadonlySet<HeldSickness["kind"]> = new Set<HeldSickness["kind"]>(["hung", "request", "tool"]);
 
 const second = 1000;
@@ -53,7 +53,7 @@ interface Parts {
   readonly wall: () => number;
   readonly speak: Speak;
   readonly send: (letter: Letter) => void;
-  /** Who beats every few seconds does not send a beat again. */
+  /** For agents that beat every few seconds, which do not repeat a lost beat. */
   readonly sendOnce: (letter: Letter) => void;
   readonly temper: OrchestratorTemper;
   /** The machine is overloaded, and the monitor runs on it, too. */
@@ -62,6 +62,8 @@ interface Parts {
   readonly violated: (text: string) => void;
   readonly excusedSince: (at: number) => number;
   readonly blindSince: (at: number) => number;
+  /** Somebody else has the task by now, or has ended it. */
+  readonly isAnothers: (taskId: string, agentId: string) => boolean;
 }
 
 export type HeldFindings = LadderFindings &
@@ -101,7 +103,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     return saved === undefined ? null : readRecord(saved.record);
   }
 
-  /** With what the monitor knew then: which of the two was wrong is the first question. */
+  /** Adds what the monitor knew: whether it or the judge is wrong is the first question. */
   function violated(text: string): void {
     const record = recordOf(/held-\d+/.exec(text)?.[0] ?? "");
     if (record === null) return parts.violated(text);
@@ -128,7 +130,8 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   const eyes = createEyes(timeline, seededRandom(random.whole(1, 2 ** 30)), ids);
   const terminals = createTerminals(random);
   const holders = createHolders({ timeline, random, terminals, eyes, wall, announce });
-  const checkpoints = createCheckpoints({ actors, timeline, random, disk, folder, speak, wall, violated });
+  const { isAnothers } = parts;
+  const checkpoints = createCheckpoints({ actors, timeline, random, disk, folder, speak, wall, violated, isAnothers });
   const budget = judgeBudgets(config.killBudget, now, violated);
   const isAtLimit = (agentId: string): boolean => {
     const limit = actors.get(agentId)?.limit ?? null;
@@ -245,7 +248,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
 
   function beat(actor: HeldActor): void {
     const sentAt = now();
-    // Nobody looks at it any more, and still it goes on.
+    // Without a holder nobody looks at the agent, and it goes on all the same.
     if (holders.of(actor.id)?.dead === true) actor.liveUntil(sentAt);
     const { life } = actor;
     const message = actor.beat(sentAt, wall());
@@ -260,7 +263,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     else parts.send(letter);
   }
 
-  /** Who does something long says so at once, if it says anything at all. */
+  /** An agent that beats announces a new mode at once. */
   function announce(actor: HeldActor): void {
     const { beats, rhythm } = actor.traits;
     if (beats && (rhythm === "minutes" || rhythm === "seconds") && !actor.isHoarse(now())) beat(actor);
@@ -276,7 +279,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   }
   const heard = new Set<string>();
 
-  /** Who reads it and is well answers, at once or after a while. */
+  /** A well agent that reads its nudges answers within some minutes. */
   function answer(actor: HeldActor, id: string): void {
     const { life } = actor;
     timeline.after(random.between(second, 8 * minute), () => {

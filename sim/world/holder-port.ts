@@ -123,7 +123,7 @@ export function createHolderPorts(parts: Parts) {
       memory.stops.set(request.key, outcome);
       if (actor.life.incarnation === holder.incarnation && actor.isAlive())
         holders.end(actor, { code: null, signal: forced ? "SIGKILL" : "SIGTERM", cause: "stopped" });
-      // Done, and the answer lost on the way.
+      // It is done, and the answer is lost on the way.
       answer(random.chance(0.04) ? new Error("the line was cut") : outcome);
     });
   }
@@ -142,7 +142,7 @@ export function createHolderPorts(parts: Parts) {
       witness.nudged(actor, request.key);
       parts.reach(actor);
     }
-    // Typed, and the answer lost on the way.
+    // It is typed, and the answer is lost on the way.
     if (random.chance(0.03)) return timeline.after(5 * second, () => answer(new Error("the line was cut")));
     answer(delivery);
   }
@@ -219,7 +219,7 @@ export function createHolderPorts(parts: Parts) {
       parts.startLife(actor, context);
       memory.started.set(actor.id, { incarnation: actor.life.incarnation, recovery: context });
     }
-    // Done, and the answer lost on the way; or a person was quicker.
+    // It is done and the answer is lost on the way, or a person was quicker.
     const lost = random.chance(0.03);
     const started: Started = { incarnation: actor.life.incarnation, recovery: isFirst ? context : null };
     for (const answer of waiting) answer(lost ? new Error("the line was cut") : started);
@@ -267,7 +267,7 @@ export function createHolderPorts(parts: Parts) {
         const actor = actors.get(agentId);
         const wasTold = timeline.now() - (memory.usedUp.get(`${agentId}/${after}`) ?? -hour) < 30 * second;
         const limit = actor?.limit ?? null;
-        // By then it is known whether somebody ordered it.
+        // The monitor knows by then whether somebody ordered the end.
         if (actor !== undefined && limit !== null && wasTold)
           timeline.after(10 * second, () => witness.startWantedAtLimit(actor, limit));
         return asked((answer) => startAgain(agentId, after, revival, answer));

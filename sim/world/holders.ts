@@ -26,7 +26,7 @@ export interface Holder {
   /** The monitor it speaks with has met it. */
   met: boolean;
   carrying: boolean;
-  /** Everything about it is told. */
+  /** The monitor knows everything about this life. */
   over: boolean;
   /** It does not answer from then until then. */
   muteFrom: number;
@@ -112,7 +112,7 @@ export function createHolders({ timeline, random, terminals, eyes, wall, announc
    */
   function signOfLifeAfter({ life: { sickness, mode }, traits }: HeldActor): number {
     if (traits.rhythm === "seconds") return 20 * second;
-    // A machine that has no time for its agents has little for their holders.
+    // Holders on a starved machine are late as well.
     if (mode.kind === "quiet" && mode.as === "starved") return random.between(100 * second, 290 * second);
     if (sickness !== null || mode.kind === "thinking" || mode.kind === "building")
       return random.between(95 * second, 115 * second);
@@ -212,7 +212,7 @@ interface Listener {
 
 /** Tells whichever monitor is there what holders saw: in order, until it is saved, and again from where the last one left off. */
 function createTelling(timeline: Timeline) {
-  /** Whoever has something to tell. */
+  /** Holders with something to tell. */
   let eager = new Set<Holder>();
   let listener: Listener | null = null;
 
@@ -248,7 +248,7 @@ function createTelling(timeline: Timeline) {
     carry(holder, to);
   }
 
-  /** The store is down: it waits, here and there. */
+  /** The store is down: the holder tries again a moment later. */
   function comeAgain(holder: Holder, to: Listener): void {
     timeline.after(tryAgainAfter, () => {
       if (to !== listener) return;
@@ -279,7 +279,7 @@ function createTelling(timeline: Timeline) {
     if (report.exit !== null) holder.over = true;
   }
 
-  /** It has not hung up, and does not answer: what of the agent's own process? */
+  /** The holder does not answer: the monitor is told whether the agent's own process lives. */
   function tellSilence(holder: Holder, to: Listener): void {
     if (holder.silenceTold || !holder.met || timeline.now() < holder.muteFrom + silentFor) return;
     holder.silenceTold = true;

@@ -19,6 +19,9 @@ export interface MonitorWorld {
   suspended: number;
   suspendedSince: number | null;
   wallOffset: number;
+  /** The furthest that its wall clock was ever ahead, and behind. */
+  furthestAhead: number;
+  furthestBehind: number;
   deaf: boolean;
   /** Its timers come late by up to this much. */
   load: number;
@@ -26,6 +29,8 @@ export interface MonitorWorld {
   /** The end of the last fault that was the monitor's own. */
   faultUntil: number;
   readonly faults: { readonly from: number; readonly to: number }[];
+  /** Those of them in which it was not running, stood still, or could not save. */
+  readonly blind: { readonly from: number; readonly to: number }[];
   crash(downFor: number): void;
 }
 

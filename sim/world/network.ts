@@ -17,7 +17,10 @@ export interface Partition {
   readonly mass: boolean;
 }
 
-/** Whose silence nobody vouched for is looked at again every second: the first voice after a long cut may speak against whoever is a moment slower. */
+/**
+ * The monitor looks again every second at silence that nobody else's beats confirm. The first beat after a long cut may confirm the silence of agents
+ * that are a moment slower.
+ */
 const lookAgainWithin = 1600;
 
 interface Line {
@@ -113,7 +116,7 @@ export function createNetwork(timeline: Timeline, random: Random, arrive: (lette
         return { lasted: healedAt - lastMembers.since, mass: lastMembers.mass };
       return null;
     },
-    /** Who was cut off by the last, small partition gets a moment until its first beat is through. */
+    /** Whether an agent of the last small partition may still be about to send its first beat. */
     justHealed: (id: string): boolean =>
       lastMembers !== null && !lastMembers.mass && lastMembers.members.has(id) && timeline.now() - healedAt < 10_000,
   };

@@ -74,6 +74,9 @@ function isBrokenOff(terminal: TerminalFacts | null): boolean {
   return !isDone || (exit.cause === "person" && exit.code !== 0);
 }
 
-/** Silent, not ours to start, and handed to a person: its work must not wait for it. */
-export const isGone = ({ seen: { terminal }, ladder: { handedOver } }: AgentRecord): boolean =>
-  terminal === null && handedOver !== null && handedOver.illness === "UNRESPONSIVE";
+/**
+ * An agent that is silent, not ours to start again, and handed to a person for whatever reason: its work must not wait
+ * for it. An agent that is heard again keeps its work, also while a person still has its silence in hand.
+ */
+export const isGone = ({ health, seen: { terminal }, ladder: { handedOver } }: AgentRecord): boolean =>
+  terminal === null && health.state === "UNRESPONSIVE" && handedOver !== null;

@@ -2,8 +2,8 @@ import type { MonoMs, TaskRefusal } from "@rouse/contract";
 import type { Machine } from "../machine.ts";
 import { admitsClaim } from "../trust/judge-assignments.ts";
 import { changeTask, dropClaim, giveClaim, noteWork, refreshClaim, resumeClaim } from "./change-task.ts";
-import { agentCameBack, agentWentDown, noteCheckpoint } from "./follow-agent.ts";
 import { forgiveBlindness } from "./forgive-blindness.ts";
+import { agentCameBack, agentWentDown, noteCheckpoint } from "./release-task.ts";
 import { andThen, type Changed, tellSeveral, unchanged } from "./task-alert.ts";
 import { type Claim, claimOf, isAtWork, isTaskOver, type TaskRecord } from "./task-record.ts";
 import {
@@ -88,7 +88,11 @@ export const taskMachine: Machine<TaskRecord, TaskSignal, TaskContext, TaskReply
     return { record: task, reply, events, actions };
   },
   wakeAt: ({ wakeAt }) => wakeAt,
-  restore: (saved) => JSON.parse(saved) as TaskRecord,
+  restore(saved) {
+    const task = JSON.parse(saved) as TaskRecord;
+    // An earlier version did not save when the status changed.
+    return { ...task, changedAt: task.changedAt ?? task.updatedAt };
+  },
   serialise: JSON.stringify,
 };
 

@@ -57,6 +57,7 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, 
     stateReason: record.health.reason,
     over: describeOver(over, toWall),
     lastHeartbeat: heardAt === null ? null : iso(heardAt),
+    lastHeard: describeLastHeard(record, heardAt, iso),
     lastCheckpoint: facts.checkpoint === null ? null : iso(facts.checkpoint.at),
     metrics: {
       uptimeSeconds: Math.max(0, Math.floor((upUntil - record.life.bornAt) / 1000)),
@@ -77,6 +78,16 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, 
     node: record.identity.node,
     terminal: record.seen.terminal === null ? null : describeTerminal(record, record.seen.terminal, iso, policy),
   };
+}
+
+/** What its holder sees of its processes is not heard from the agent itself. */
+function describeLastHeard(record: AgentRecord, beatAt: MonoMs | null, iso: (at: MonoMs) => string): string | null {
+  const { life, seen } = record;
+  const { terminal } = seen;
+  if (terminal === null) return life.heard ? iso(life.heardAt) : null;
+  const toldAt = tellsSteps(terminal) && terminal.output.at > life.bornAt ? terminal.output.at : null;
+  const heard = [beatAt, terminal.wroteAt, toldAt].filter((at) => at !== null);
+  return heard.length === 0 ? null : iso(Math.max(...heard));
 }
 
 function describeHandOver({ ladder: { handedOver, containment } }: AgentRecord, iso: (at: MonoMs) => string) {

@@ -52,13 +52,14 @@ export function awaitTasks(
     },
     noteTurn(before: AgentRecord, after: AgentRecord): void {
       const { agentId } = after;
-      const { id: taskId } = after.task;
+      const { id: taskId, claimed } = after.task;
       const names = taskId !== before.task.id;
       if (!names && after.life.incarnation === before.life.incarnation) return;
       if (before.task.id !== null) waiting.remove(before.task.id, agentId);
       // A next life may be brought back without the task of the one before, if that is another's by then.
       const isFree = taskId !== null && (find(taskId)?.state.status ?? "pending") === "pending";
-      if (taskId !== null && (names || isFree)) takeUp(taskId, after);
+      // An agent that is only reminded of a claim has named nothing: what was taken from it meanwhile is not its own again.
+      if (taskId !== null && !claimed && (names || isFree)) takeUp(taskId, after);
     },
     /** An agent may have worked on it before it was announced, or wait until it is ready or given back. */
     noteTask({ state: before }: TaskRecord, after: TaskRecord): void {

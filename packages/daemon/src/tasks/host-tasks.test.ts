@@ -104,6 +104,68 @@ describe("a task whose agent ends", () => {
     expect(world.tell("t")).toMatch(/^pending agent-gone/);
   });
 
+  it("stays with an agent that fell silent and beats again, also when it is a person's matter by then", async () => {
+    const world = await taskWorld();
+    await world.service.create({ taskId: "t" });
+    let calls = 1;
+    const beatsFor = (duration: number, ...agentIds: string[]): void => {
+      for (let minute = 0; minute < duration; minute++) {
+        world.beats({ agentId: "b", status: "RUNNING", progressIndicator: String(calls++) });
+        for (const agentId of agentIds) world.beats({ agentId, status: "RUNNING", toolCallCount: 2 });
+        world.pass(minutes(1));
+      }
+    };
+    world.beats({ agentId: "a", status: "RUNNING", toolCallCount: 1 });
+    await world.service.claim("t", { agentId: "a" });
+    // It stands still, falls silent, and stands still again.
+    beatsFor(40, "a");
+    beatsFor(20);
+    expect(world.mustWatch("a").record.health.state).toBe("UNRESPONSIVE");
+    beatsFor(30, "a");
+    const { health, ladder } = world.mustWatch("a").record;
+    expect([health.state, ladder.handedOver?.illness]).toEqual(["STUCK", "UNRESPONSIVE"]);
+    expect(world.tell("t")).toContain("a#1");
+    beatsFor(20);
+    expect(world.tell("t")).toMatch(/^pending agent-gone/);
+  });
+
+  it("is given back when an agent that a person has in hand for something else falls silent", async () => {
+    const world = await taskWorld();
+    await world.service.create({ taskId: "t" });
+    const pass = (duration: number, isHeard: boolean): void => {
+      for (let minute = 0; minute < duration; minute++) {
+        world.beats({ agentId: "b", status: "RUNNING", progressIndicator: `${duration} ${minute}` });
+        if (isHeard) world.beats({ agentId: "a", status: "RUNNING", toolCallCount: 2 });
+        world.pass(minutes(1));
+      }
+    };
+    world.beats({ agentId: "a", status: "RUNNING", toolCallCount: 1 });
+    await world.service.claim("t", { agentId: "a" });
+    pass(150, true);
+    expect(world.mustWatch("a").record.ladder.handedOver?.illness).toBe("STUCK");
+    expect(world.tell("t")).toContain("a#1");
+    pass(20, false);
+    expect(world.tell("t")).toMatch(/^pending agent-gone/);
+  });
+
+  it("is given back like all others of an agent that is gone for good, and not to it again", async () => {
+    const world = await taskWorld();
+    world.beats({ agentId: "a", status: "RUNNING" });
+    world.beats({ agentId: "b", status: "RUNNING" });
+    for (const taskId of ["t1", "t2", "done"]) {
+      await world.service.create({ taskId });
+      await world.service.claim(taskId, { agentId: "a" });
+    }
+    // From here on it is taken to work on the first of the others.
+    await world.service.complete("done", { agentId: "a" });
+    for (let minute = 0; minute < 120; minute++) {
+      world.beats({ agentId: "b", status: "RUNNING", progressIndicator: String(minute) });
+      world.pass(minutes(1));
+    }
+    expect(world.mustWatch("a").record.health.state).toBe("UNRESPONSIVE");
+    for (const taskId of ["t1", "t2"]) expect(world.tell(taskId)).toMatch(/^pending agent-gone/);
+  });
+
   it("is no longer kept for it when a person had meant it for that agent", async () => {
     const world = await taskWorld();
     world.holds({ agentId: "a" });

@@ -215,7 +215,7 @@ describe("six agents that die at once", () => {
     expect(question).toMatchObject({ agentId: "rouse.fleet", reason: "mass-failure", cause: "process-exited" });
     expect(question?.members).toMatchObject({ count: 6 });
     const why = await daemon.cli("why", "worker-1");
-    expect(why.stdout).toMatch(/it ended together with others, 6 are so still/);
+    expect(why.stdout).toMatch(/it ended together with others, 6 are still down/);
     const told = async () => (await daemon.events("ALERT_RAISED")).map(agentOf);
     expect((await told()).filter((agentId) => agentId !== null)).toEqual([]);
 

@@ -77,7 +77,7 @@ describe("a spawned agent", () => {
     await until("one has hidden", () => hidden() > 0);
     const end = await daemon.cli("terminate", "escaper");
     expect(end.stdout).toMatch(
-      /^escaper .*; nothing of it was found any more \(one that hid on purpose is not found\)\.\n$/,
+      /^escaper .*; none of its processes was found any more \(Rouse cannot find a process that hid on purpose\)\.\n$/,
     );
     expect(isThere(hidden())).toBe(true);
     process.kill(hidden(), "SIGKILL");

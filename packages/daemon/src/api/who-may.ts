@@ -1,4 +1,4 @@
-import { Fault } from "@rouse/contract";
+import { Fault, printable } from "@rouse/contract";
 import { findOverreach, type HoldsTask, type Overreach } from "../home/agent-token.ts";
 import type { TokenRole } from "../home/issued-tokens.ts";
 import type { RefusedSpeaker } from "../monitor.ts";
@@ -51,12 +51,28 @@ export function refuseAgent(
 ): Fault {
   const { agentId, taskId, incarnation } = agent;
   noteRefusedSpeaker({ agentId, ...overreach });
-  const life = incarnation === null ? "" : `, incarnation ${incarnation}`;
-  const task = taskId === null ? "without a task" : `on task ${taskId}`;
+  const life = incarnation === null ? [] : [`incarnation ${incarnation}`];
+  const task = taskId === null ? [] : [`task ${taskId}`];
+  const only = [...task, ...life].length === 0 ? "" : ` (${[...task, ...life].join(", ")})`;
   return new Fault(
     "forbidden",
-    `this token speaks only for ${agentId} ${task}${life}: it sends that agent's heartbeats, steps, answers and checkpoints, works on its tasks, announces it and reads its health and what its policy lets it see of others (fleet_read)`,
+    `this token speaks only for ${agentId}${only} and may not ${wordOverreach(overreach)}; docs/heartbeats.md, "Two kinds of token", lists what it may do`,
   );
+}
+
+/** `claimed` is cleaned: it comes from the request. */
+function wordOverreach({ because, claimed }: Overreach): string {
+  const what = printable(claimed, 100);
+  switch (because) {
+    case "not-allowed":
+      return `call ${what}`;
+    case "other-agent":
+      return `name agent ${what}`;
+    case "other-task":
+      return `name task ${what}`;
+    case "other-life":
+      return `name incarnation ${what}`;
+  }
 }
 
 /** What in the path of a request is beyond an agent's own token. The body is compared where it is read. */

@@ -128,7 +128,8 @@ const foreign = ({ number }: AuditPlace): AuditProblem => ({ number, problem: "i
 
 type Found = Omit<AuditVerdict, "cannotShow">;
 
-const vouched = "the Rouse that gave out the trail vouches for that part, the database alone would not";
+const vouched =
+  "Rouse signed the end of the trail when it gave it out, which covers that part; the database alone would not show a change of it";
 const open = "whoever can write to the database could have changed or removed that part";
 
 /** What this trail cannot show, so that nobody relies on it. */

@@ -156,7 +156,7 @@ function sentenceFor(because: TaskRefusal, { task, agentId, waitsFor }: Asked): 
     case "not-yours":
       return `${who} does not hold task ${taskId}: it is ${describeHolder(task)}`;
     case "claim-lost":
-      return `the claim on task ${taskId} that was named is over: it is ${describeHolder(task)}`;
+      return `the claim number sent is not the current one of task ${taskId}, which is ${describeHolder(task)}`;
     case "over":
       return `task ${taskId} is ${task.state.status}; nothing more can be done with it`;
     case "not-ready":

@@ -4,11 +4,11 @@ import { cutLine, type Line, styled } from "../text/styled-text.ts";
 import { ago, countdown, describeSeconds, lasting } from "../text/tell-time.ts";
 
 const gaps: Readonly<Record<GapCause, string>> = {
-  stall: "it stood still",
+  stall: "Rouse stood still",
   suspend: "the machine slept",
   "clock-step": "the wall clock was set",
-  restart: "it was not running",
-  "store-outage": "it could not save anything",
+  restart: "Rouse was not running",
+  "store-outage": "Rouse could not save anything",
 };
 
 const holds: Readonly<Record<HoldCause, string>> = {
@@ -16,9 +16,10 @@ const holds: Readonly<Record<HoldCause, string>> = {
   "path-unproven": "the monitor's own test beat does not get through",
 };
 
-const togetherIn: Readonly<Record<FleetCause, string>> = {
-  "mass-silence": "fell silent together are so",
-  "mass-failure": "ended together are down",
+/** What happened to the agents of a fleet incident, and what those that did not come back are. */
+export const together: Readonly<Record<FleetCause, readonly [did: string, are: string]>> = {
+  "mass-silence": ["fell silent", "silent"],
+  "mass-failure": ["ended", "down"],
 };
 
 /** Why a finding leads to a milder verdict than it could. */
@@ -47,7 +48,7 @@ export function describeRestraint(doubt: SelfDoubtReport, now: EpochMs, width: n
   const left = amnestyUntil === undefined ? 0 : Date.parse(amnestyUntil) - now;
   if (left > 0 && lastGap !== null) {
     const gap = `${gaps[lastGap.cause] ?? lastGap.cause} for ${describeSeconds(lastGap.lastedSeconds)}`;
-    lines.push([styled("dim", `amnesty for ${countdown(left)}, nobody is judged by silence: ${gap}`)]);
+    lines.push([styled("dim", `amnesty for another ${countdown(left)}, no agent is judged by its silence: ${gap}`)]);
   }
   return [...tellOldNews(storeDownSince, { now: () => now, width }), ...lines.map((line) => cutLine(line, width))];
 }
@@ -74,9 +75,11 @@ export function describeDoubt(doubt: SelfDoubtReport, now: EpochMs): Line[] {
   }
   for (const { id, because, scope, since, members, came, escalation } of doubt.fleetIncidents) {
     const asked = escalation === null ? "" : `; \`rouse escalations show ${escalation}\``;
+    const [did, are] = together[because];
+    const left = members === came ? `all ${came}` : String(members);
     lines.push([
-      styled("red", id),
-      ` (${scope}) for ${lasting(since, now)}: ${members} of ${came} that ${togetherIn[because]} still${asked}`,
+      styled("red", `fleet incident ${id}`),
+      ` (${scope}) for ${lasting(since, now)}: ${came} agents ${did} together, ${left} are still ${are}${asked}`,
     ]);
   }
   if (lastGap !== null) {

@@ -81,10 +81,10 @@ describe("rouse escalations", () => {
     const later = { ...report, id: "worker-1.4", answerBy: "2026-02-05T10:30:00.000Z" };
     expect(plain(showEscalations([later, report, urgent], now, 140))).toBe(
       [
-        "ID                SEVERITY  AGENT           WHY                                         ANSWER BY  OTHERWISE",
-        "build.worker-2.1  SEV-1     build.worker-2  UNRESPONSIVE: missed beats; not supervised  in 14 min  hand to a person",
-        "worker-1.3        SEV-3     worker-1        STUCK: no progress; nudges unanswered       in 12 min  terminate and recover",
-        "worker-1.4        SEV-3     worker-1        STUCK: no progress; nudges unanswered       in 20 min  terminate and recover",
+        "ID                SEVERITY  AGENT           WHY                                               ANSWER BY  OTHERWISE",
+        "build.worker-2.1  SEV-1     build.worker-2  UNRESPONSIVE: missed beats; not started by Rouse  in 14 min  hand to a person",
+        "worker-1.3        SEV-3     worker-1        STUCK: no progress; nudges unanswered             in 12 min  terminate and recover",
+        "worker-1.4        SEV-3     worker-1        STUCK: no progress; nudges unanswered             in 20 min  terminate and recover",
       ].join("\n"),
     );
   });

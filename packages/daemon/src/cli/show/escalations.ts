@@ -27,7 +27,7 @@ export function showEscalations(escalations: readonly EscalationReport[], now: E
     ["ID", ({ id }) => id, { least: 10 }],
     ["SEVERITY", ({ severity }) => styledSeverity(severity)],
     ["AGENT", ({ members, agentId }) => (members === undefined ? agentId : `${members.count} agents`), { least: 10 }],
-    ["WHY", (one) => `${wordIllness(one)}; ${inWords(one.reason)}`, { least: 16 }],
+    ["WHY", (one) => `${wordIllness(one)}; ${wordReason(one)}`, { least: 16 }],
     ["ANSWER BY", ({ answerBy }) => inTime(answerBy, now)],
     ["OTHERWISE", ({ otherwise }) => inWords(otherwise), { least: 10 }],
   ];
@@ -36,6 +36,10 @@ export function showEscalations(escalations: readonly EscalationReport[], now: E
   );
   return drawList(pressingFirst, columns, width);
 }
+
+/** Why somebody is asked. */
+const wordReason = ({ reason }: Pick<EscalationReport, "reason">): string =>
+  reason === "not-supervised" ? "not started by Rouse" : inWords(reason);
 
 /** `rouse escalations show`: one escalation with all that is known, and what to do. */
 export function showEscalation(notice: EscalationNotice, now: EpochMs, width: number): Line[] {
@@ -61,7 +65,7 @@ function describeQuestion(notice: EscalationNotice, now: EpochMs): (Fact | null)
       : ["agents", [nameMembers(notice.members)]],
     notice.taskId === null ? null : ["task", [notice.taskId]],
     ["about", [wordIllness(notice)]],
-    ["asked", [`${stampAndAge(notice.openedAt, now)}: ${inWords(notice.reason)}`]],
+    ["asked", [`${stampAndAge(notice.openedAt, now)}: ${wordReason(notice)}`]],
     ["answer by", [`${stampAhead(notice.answerBy, now)}, otherwise ${inWords(notice.otherwise)}`]],
     acknowledgeBy === null ? null : ["a person by", [stampAhead(acknowledgeBy, now)]],
     acknowledged && ["acknowledged", [`by ${acknowledged.actor}, ${stampAndAge(acknowledged.at, now)}`]],

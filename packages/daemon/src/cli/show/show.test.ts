@@ -91,7 +91,7 @@ describe("rouse ps", () => {
     expect(rows(200)).toEqual([
       "FROZEN for 60 s (`rouse thaw` ends it): lunch with the whole team",
       "ON HOLD (node build-1) for 60 s: many fell silent at once, which points to the way between them and the monitor",
-      "amnesty for 2m 00s, nobody is judged by silence: the machine slept for 5 min",
+      "amnesty for another 2m 00s, no agent is judged by its silence: the machine slept for 5 min",
     ]);
     expect(rows(40).map((row) => row.length)).toEqual([40, 40, 40]);
     expect(describeRestraint({ ...status.monitor, holds: [] }, now, 80)).toEqual([]);
@@ -204,12 +204,12 @@ describe("rouse why", () => {
   it("names what degrades an agent, although it is no evidence for a stop", () => {
     const text = (agent: Partial<AgentHealth>): string =>
       plain(showWhy({ ...why, agent: { ...healthy, ...agent }, outlook: { ...why.outlook, evidence: [] } }, now, 120));
-    expect(text({})).toContain("nothing speaks against it");
+    expect(text({})).toContain("nothing was found against it");
     const { findings } = stuck;
     const degraded = text({ state: "DEGRADED", stateReason: "no-progress", findings });
-    expect(degraded).toContain("not enough to act: no new fact in 42 min of work");
-    expect(degraded).not.toContain("nothing speaks against it");
-    expect(text({ state: "DEGRADED", stateReason: "no-progress" })).toContain("not enough to act: no progress");
+    expect(degraded).toContain("not enough to stop it: no new fact in 42 min of work");
+    expect(degraded).not.toContain("nothing was found against it");
+    expect(text({ state: "DEGRADED", stateReason: "no-progress" })).toContain("not enough to stop it: no progress");
   });
 
   it("gives the verdict, its evidence, what is held back, the clocks and the doubts", () => {

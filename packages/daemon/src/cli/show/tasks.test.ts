@@ -79,7 +79,7 @@ describe("rouse tasks", () => {
         "deploy-7                         pending             normal    –             10 min ago  –",
         "review                           pending, unclaimed  low       for worker-2  10 min ago  –",
         "",
-        "12 more are over; --all shows them.",
+        "12 more tasks are over; --all shows them.",
       ].join("\n"),
     );
   });
@@ -92,7 +92,7 @@ describe("rouse tasks", () => {
         "fix-42        running, stalled    high      worker-1     35 min ago  Fix the lo…",
         "review        pending, unclaimed  low       for worker…  10 min ago  –",
         "",
-        "1 more is over; --all shows them.",
+        "1 more task is over; --all shows it.",
       ].join("\n"),
     );
   });

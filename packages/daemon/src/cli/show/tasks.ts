@@ -23,7 +23,8 @@ export function showTasks(
   const sorted = tasks.toSorted((a, b) => rank(a) - rank(b) || urgency(b) - urgency(a));
   const more = [
     ...(total > tasks.length ? [`These are ${tasks.length} of ${total}.`] : []),
-    ...(over > 0 ? [`${over} more ${over === 1 ? "is" : "are"} over; --all shows them.`] : []),
+    ...(over === 1 ? ["1 more task is over; --all shows it."] : []),
+    ...(over > 1 ? [`${over} more tasks are over; --all shows them.`] : []),
   ];
   const empty = isNarrowed ? "No such tasks." : "No tasks here. `rouse tasks add` makes one.";
   const table = tasks.length === 0 ? [[empty]] : drawList(sorted, columns, width);

@@ -12,7 +12,7 @@ import { count, inWords, wordIllness } from "../text/phrases.ts";
 import { type Line, styled, wrapLine } from "../text/styled-text.ts";
 import { ago, describeSeconds, inTime, lasting, stamp, stampAndAge } from "../text/tell-time.ts";
 import { heldBackBy, showEvent } from "./describe-event.ts";
-import { describeDoubt, restraintWords } from "./doubt.ts";
+import { describeDoubt, restraintWords, together } from "./doubt.ts";
 import { describeFinding, describeIdentity, describeSince, showTerminal, stateReason } from "./health.ts";
 import { styledStanding } from "./standing.ts";
 
@@ -70,8 +70,8 @@ function showFleetIncident({ partOf, monitor }: WhyReport, width: number): Line[
   if (incident === undefined) return [];
   const { id, because, members, escalation } = incident;
   const asked = escalation === null ? "" : `: \`rouse escalations show ${escalation}\``;
-  const did = because === "mass-silence" ? "it fell silent" : "it ended";
-  const text = `: ${did} together with others, ${members} are so still; told and asked about together${asked}`;
+  const [did, are] = together[because];
+  const text = `: it ${did} together with others, ${members} are still ${are}; one alert and one question are for all${asked}`;
   return drawSection("Incident", [[styled("yellow", id), text]], width);
 }
 
@@ -150,29 +150,36 @@ const stepColumns: readonly ListColumn<StepReport>[] = [
 /** Seconds of quiet that are worth a word; shorter pauses are ordinary. */
 const worthSaying = 120;
 
-/** "quiet for 20 min; not enough to act; I would ask at 2026-02-05T10:30:07Z (in 12 min)". */
+/** "quiet for 20 min; not enough to stop it: …; if nothing changes, Rouse will nudge it at … (in 12 min)". */
 function describeOutlook({ outlook, agent }: WhyReport, now: EpochMs): Line[] {
   const { quietSeconds, evidence, enough, next } = outlook;
   if (agent.activity.kind === "FINISHED" || agent.terminal?.exit != null) return [];
   const quiet =
     quietSeconds !== null && quietSeconds >= worthSaying ? [`quiet for ${describeSeconds(quietSeconds)}`] : [];
   const against = evidence.length === 0 ? describeUnproven(agent) : describeEvidence(evidence, enough);
-  const steps = next.map(({ what, at }) => `${what} at ${stamp(at)} (${inTime(at, now)})`);
-  const would = steps.length === 0 ? [] : [`I would ${steps.join(", ")}, if nothing changed`];
-  return [[[...quiet, against, ...would].join("; ")]];
+  const steps = next.map(({ what, at }) => `${nextSteps[what]} at ${stamp(at)} (${inTime(at, now)})`);
+  const then = steps.length === 0 ? [] : [`if nothing changes, Rouse will ${steps.join(", ")}`];
+  return [[[...quiet, against, ...then].join("; ")]];
 }
+
+const nextSteps: Readonly<Record<WhyReport["outlook"]["next"][number]["what"], string>> = {
+  nudge: "nudge it",
+  ask: "ask the orchestrator or a person",
+  stop: "stop it",
+};
 
 /** What was found of an agent without being evidence for a stop. */
 function describeUnproven({ state, stateReason, findings }: AgentHealth): string {
-  if (state === "HEALTHY") return "nothing speaks against it";
+  if (state === "HEALTHY") return "nothing was found against it";
   const found = findings.filter(({ level }) => level !== "note").map(({ text }) => text);
-  return `not enough to act: ${found.length === 0 ? inWords(stateReason) : found.join(" and ")}`;
+  return `not enough to stop it: ${found.length === 0 ? inWords(stateReason) : found.join(" and ")}`;
 }
 
 function describeEvidence(evidence: readonly string[], enough: boolean): string {
-  if (evidence.length === 1 && evidence[0] === "absence") return "not enough to act: only that nothing is seen";
+  if (evidence.length === 1 && evidence[0] === "absence")
+    return "not enough to stop it: the only evidence is that nothing is seen of it";
   const kinds = evidence.map(inWords).join(" and ");
-  return enough ? `enough to stop it: ${kinds}` : `not enough to act: ${kinds}`;
+  return enough ? `enough to stop it: ${kinds}` : `not enough to stop it: ${kinds}`;
 }
 
 const names: Readonly<Record<EyeReport["eye"], string>> = {

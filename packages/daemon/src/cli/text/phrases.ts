@@ -32,9 +32,9 @@ export const wordIllness = ({ illness, cause }: { readonly illness: string; read
 export function wordNothingFound(tier: TreeTier | undefined, spared = false): string {
   const exception =
     tier === "cgroup"
-      ? "one that left its control group on purpose is not found"
-      : "one that hid on purpose is not found";
-  return `nothing ${spared ? "else " : ""}of it was found any more (${exception})`;
+      ? "Rouse cannot find a process that moved itself to another control group"
+      : "Rouse cannot find a process that hid on purpose";
+  return `none of its ${spared ? "other " : ""}processes was found any more (${exception})`;
 }
 
 export const countProcesses = ({ length }: readonly RunningProcess[]): string =>

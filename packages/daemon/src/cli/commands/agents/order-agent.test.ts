@@ -31,11 +31,11 @@ describe("what is said of an agent that was ended", () => {
   it("nothing was found any more where a process could get out of sight, with how it could", () => {
     const ended = { kind: "stopped", forced: false, processes: 1 } as const;
     expect(told(answerOf("a", { ...ended, tier: "cgroup", mayHaveLeft: true })).text).toBe(
-      "a ended; nothing of it was found any more (one that left its control group on purpose is not found).",
+      "a ended; none of its processes was found any more (Rouse cannot find a process that moved itself to another control group).",
     );
     for (const tier of [{ tier: "marked" } as const, {}])
       expect(told(answerOf("a", { ...ended, ...tier })).text).toBe(
-        "a ended; nothing of it was found any more (one that hid on purpose is not found).",
+        "a ended; none of its processes was found any more (Rouse cannot find a process that hid on purpose).",
       );
   });
 

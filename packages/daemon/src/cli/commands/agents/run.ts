@@ -15,8 +15,8 @@ interface RunOptions extends DaemonWish {
 const afterword = `
 The command runs as if Rouse were not there: same terminal, same keys, same exit
 code. In a pipe its output passes byte for byte. Without a running Rouse you are
-asked whether to start one; where nobody can be asked, and after a no, it runs
-all the same, and what it did is told when one starts.
+asked whether to start one. If you say no, or there is no terminal to ask on, the
+command runs anyway; what happened is kept and reported when Rouse is started.
 
 Examples:
   rouse run -- claude -p "fix the tests" --output-format stream-json --verbose

@@ -37,10 +37,10 @@ What each role may do:
                 checkpoints and tasks, and read its own health
   ping          say that one agent lives, by fetching an address (token ping)
 
-Everything done with a token is recorded under its role and name. Run it on the
-machine and as the user of the daemon, which need not run; one that does knows
-at once. Whoever uses a token puts it into ROUSE_TOKEN or sends it as
-"Authorization: Bearer TOKEN".
+Everything done with a token is recorded under its role and name. Run this
+command on the daemon's machine, as the daemon's user. The daemon need not be
+running; if it is, the change takes effect at once. Whoever uses a token puts it
+into ROUSE_TOKEN or sends it as "Authorization: Bearer TOKEN".
 
 Examples:
   rouse token create --role orchestrator --name planner --expires 30d

@@ -94,7 +94,7 @@ const tellAlreadyThere = (here: Surroundings, { pid, url, version }: DaemonFile)
   [`Rouse ${version} is already running: process ${pid}, watching on ${url} (data in ${here.home})`],
 ];
 
-/** What was asked for and is not so. Only what the person named counts: everything else is as it is. */
+/** Options of `rouse up -d` that differ from those of the running daemon. Options that were not given are not compared. */
 function findDifferences(here: Surroundings, wishes: UpOptions, { url, log, asked }: DaemonFile): string[] {
   const { host, config, tlsCert, logMaxSize, logKeep } = wishes;
   const whole = (file?: string): string | undefined => file && resolve(here.workingFolder, file);

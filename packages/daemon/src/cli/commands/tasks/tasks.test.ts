@@ -152,7 +152,7 @@ describe("rouse tasks", () => {
         "b     claimed  normal    w      5 min ago  –",
         "a     pending  normal    –      5 min ago  –",
         "",
-        "1 more is over; --all shows them.",
+        "1 more task is over; --all shows it.",
         "",
       ]
         .join("\n")

@@ -57,7 +57,7 @@ export function buildEngine(parts: BuildingParts, resumption: Resumption) {
     brakeOf(budget.find(wholeBudget) ?? noKills, host, now, config().killBudget);
   const doubt = doubtSelf(fleet, incidents, brake, started.now);
   const self = watchSelf(
-    { clock, doubt, fleet, log, config, engine: () => engine, lookAnew: parts.holders.lookAnew },
+    { clock, doubt, fleet, incidents, log, config, engine: () => engine, lookAnew: parts.holders.lookAnew },
     started.now,
   );
   const news = announceCommits(resumption.lastEventId, parts.act);

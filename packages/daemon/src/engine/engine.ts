@@ -105,8 +105,11 @@ export function createEngine(parts: EngineParts) {
       run,
       submit(kept, signal, moment, raw) {
         const reply = run(kept, signal, moment, raw);
-        deliver(moment);
-        commits.schedule();
+        try {
+          deliver(moment);
+        } finally {
+          commits.schedule();
+        }
         return reply;
       },
     };
@@ -116,19 +119,30 @@ export function createEngine(parts: EngineParts) {
     mailbox.push({ machine, id, signal });
   };
 
-  /** Delivers letters in the order they were posted, until the mailbox is empty. */
+  /**
+   * Delivers letters in the order they were posted, until the mailbox is empty. A step that throws has changed nothing;
+   * the letters behind its own are still delivered, because what they are about is saved. Then the first error is thrown.
+   */
   function deliver(moment: Moment): void {
     if (delivering || mailbox.length === 0) return;
     delivering = true;
-    try {
-      for (let i = 0; i < mailbox.length; i++) {
-        const { machine, id, signal } = mailbox[i] as Letter;
-        hosts.get(machine)?.deliver(id, signal, moment);
+    const errors: unknown[] = [];
+    for (let i = 0; i < mailbox.length; i++) {
+      try {
+        deliverOne(mailbox[i] as Letter, moment);
+      } catch (error) {
+        errors.push(error);
       }
-    } finally {
-      mailbox.length = 0;
-      delivering = false;
     }
+    mailbox.length = 0;
+    delivering = false;
+    if (errors.length > 0) throw errors[0];
+  }
+
+  function deliverOne({ machine, id, signal }: Letter, moment: Moment): void {
+    const hosted = hosts.get(machine);
+    if (hosted === undefined) throw new Error(`a letter to ${machine}, which nobody hosts`);
+    hosted.deliver(id, signal, moment);
   }
 
   return {

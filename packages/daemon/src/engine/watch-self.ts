@@ -1,5 +1,5 @@
 import type { DurationMs, Fault, GapCause, MonoMs } from "@rouse/contract";
-import type { FleetWatch } from "@rouse/core";
+import type { FleetIncidents, FleetWatch } from "@rouse/core";
 import { noAgent } from "../config/choose-policy.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Log } from "../ports/log.ts";
@@ -14,6 +14,7 @@ interface SelfParts {
   readonly clock: SteadyClock;
   readonly doubt: SelfDoubt;
   readonly fleet: FleetWatch;
+  readonly incidents: Pick<FleetIncidents, "forgive">;
   readonly log: Log;
   readonly config: () => Config;
   readonly engine: () => Pick<Engine, "saveEvents">;
@@ -29,6 +30,7 @@ export function watchSelf(parts: SelfParts, startedAt: MonoMs) {
 
   function noteGap(cause: GapCause, from: MonoMs, moment: Moment, detail: string): void {
     const gap = doubt.openGap(cause, from, moment.now);
+    parts.incidents.forgive(gap, doubt.gaps());
     const lastedSeconds = Math.round((gap.to - gap.from) / 100) / 10;
     parts.engine().saveEvents([{ type: "MONITOR_GAP", payload: { cause, lastedSeconds, detail } }], moment.time, null);
     parts.lookAnew();

@@ -112,10 +112,10 @@ describe("the question about many that fell silent together", () => {
 
   it("can be answered for as much longer as we were not there to hear an answer", async () => {
     const disk = createMemoryDisk();
-    const [before] = (await fallSilent({ disk })).monitor.help.words.escalations();
+    const [before] = (await fallSilent({ disk })).monitor.help.orders.escalations();
     disk.crash();
     const after = await watch({ disk, at: seconds(98) + minutes(11) });
-    const [asked] = after.monitor.help.words.escalations();
+    const [asked] = after.monitor.help.orders.escalations();
     const later = Date.parse(asked?.answerBy ?? "") - Date.parse(before?.answerBy ?? "");
     expect(later / minutes(1)).toBeCloseTo(11, 0);
     await after.live(minutes(10));

@@ -108,6 +108,21 @@ describe("group commit", () => {
     expect(await kept()).toEqual([1, 2, 3]);
   });
 
+  it("starts on a crowd before the turn is over, and on the rest only when that is on disk", async () => {
+    const { take, time, commits, isSlow, disk, most, kept } = await world();
+    isSlow();
+    const crowd = Array.from({ length: 25 }, (_, i) => i + 1);
+    for (const id of crowd) take(id);
+    expect(commits).toEqual([crowd.slice(0, 24)]);
+    await time.turn();
+    expect(commits).toHaveLength(1);
+    await disk();
+    await time.turn();
+    await disk();
+    expect(most()).toBe(1);
+    expect(await kept()).toEqual(crowd);
+  });
+
   it("nobody hears of a beat before it is on disk", async () => {
     const { take, time, isSlow, disk, told } = await world();
     isSlow();
@@ -209,6 +224,35 @@ describe("a store that cannot be written", () => {
     expect(take(3).state).toBe("waiting");
     await time.turn();
     expect(await kept()).toEqual([1, 2, 3]);
+  });
+
+  it("what came in the same turn as a refused crowd waits behind it", async () => {
+    const { take, time, breaks, commits } = await world();
+    breaks();
+    for (let id = 1; id <= 25; id++) take(id);
+    await time.settle();
+    await time.turn();
+    expect(commits.map(({ length }) => length)).toEqual([24]);
+  });
+
+  it("whoever was refused is not told later that it was saved", async () => {
+    const { group, time, breaks, mends, isSlow, disk, take } = await world();
+    breaks();
+    isSlow();
+    take(1);
+    await time.turn();
+    const answers: string[] = [];
+    group.whenSaved(
+      () => answers.push("saved"),
+      ({ code }) => answers.push(code),
+    );
+    await disk();
+    mends();
+    isSlow(false);
+    await time.pass(500);
+    await time.turn();
+    expect(group.down()).toBeNull();
+    expect(answers).toEqual(["store-unavailable"]);
   });
 
   it("any other error of a store is told as its being unavailable", async () => {

@@ -156,7 +156,7 @@ describe("group commit", () => {
     expect((await read.resume()).machines).toEqual([{ machine: "task", id: "t-1", overAt: null, record: "1" }]);
   });
 
-  it("writes a turn that brought nothing but a task, a checkpoint or an audit line", async () => {
+  it("writes a turn that brought nothing but one thing, whatever it is", async () => {
     const { group, time, commits } = await world();
     const contents: ((draft: Draft) => void)[] = [
       ({ machines }) => machines.set("t-1", () => ({ machine: "task", id: "t-1", overAt: null, record: "{}" })),
@@ -173,6 +173,20 @@ describe("group commit", () => {
             policy: null,
           }),
         ),
+      ({ removed }) => removed.push(1),
+      ({ records }) => records.set(2, () => ({ agentNo: 2, agentId: "w", through: 0, record: "{}" })),
+      ({ events }) =>
+        events.push({
+          id: 1,
+          time: 0,
+          agentId: null,
+          event: { type: "MONITOR_THAWED", payload: { actor: "ada", reason: "" } },
+        }),
+      ({ actions }) => actions.push({ key: "k", agentId: null, createdAt: 0, body: "{}" }),
+      ({ finished }) => finished.push("k"),
+      (draft) => {
+        draft.marks["alive"] = "{}";
+      },
     ];
     for (const [i, add] of contents.entries()) {
       add(group.draft());
@@ -265,6 +279,23 @@ describe("a store that cannot be written", () => {
   });
 });
 
+describe("a store that is still down when Rouse stops", () => {
+  it("is not tried again, whether a try was due or under way", async () => {
+    for (const underWay of [false, true]) {
+      const { group, take, time, breaks, isSlow, disk, commits } = await world();
+      breaks();
+      take(1);
+      await time.turn();
+      isSlow(underWay);
+      if (underWay) await time.pass(500);
+      group.stop();
+      await disk();
+      await time.pass(5000);
+      expect(commits).toHaveLength(underWay ? 2 : 1);
+    }
+  });
+});
+
 describe("a store that another monitor has taken over", () => {
   const replaced = new Fault("epoch-lost", "another monitor has taken over");
 
@@ -346,12 +377,33 @@ describe("draining", () => {
     expect(await kept()).toEqual([1, 2]);
   });
 
+  it("brings to the disk what nobody has asked for yet", async () => {
+    const { group, time, kept } = await world();
+    group.draft().signals.push(beat(1));
+    const drained = group.drain();
+    await time.turn();
+    expect(await isOver(drained, time.settle)).toBe(true);
+    expect(await kept()).toEqual([1]);
+  });
+
+  it("waits for what is under way also when nothing came meanwhile", async () => {
+    const { group, take, time, isSlow, disk } = await world();
+    isSlow();
+    take(1);
+    await time.turn();
+    const drained = group.drain();
+    expect(await isOver(drained, time.settle)).toBe(false);
+    await disk();
+    expect(await isOver(drained, time.settle)).toBe(true);
+  });
+
   it("does not wait for ever for a store that is down", async () => {
     const { group, take, time, breaks } = await world();
     breaks();
     take(1);
     const before = group.drain();
     await time.turn();
+    group.draft().signals.push(beat(2));
     expect(await isOver(group.drain(), time.settle)).toBe(true);
     await time.pass(500);
     expect(await isOver(before, time.settle)).toBe(true);

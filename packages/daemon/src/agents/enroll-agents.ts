@@ -35,7 +35,7 @@ export function enrollAgents({ roster, doubt, records, engine, tellTasks, submit
         agentId,
         agentType: of.agentType ?? null,
         node: of.node ?? null,
-        incarnation: of.incarnation ?? 1,
+        incarnation: of.incarnation ?? roster.firstLife(agentId),
         taskId: of.taskId ?? null,
         gapsSeen: doubt.lastGap()?.id ?? 0,
       },
@@ -52,6 +52,7 @@ export function enrollAgents({ roster, doubt, records, engine, tellTasks, submit
 
   function register(registration: AgentRegistration, moment: Moment): Watched {
     const known = roster.find(registration.agentId);
+    if (known === undefined) roster.refuseFormerLife(registration.agentId, registration.incarnation ?? null);
     const watched = known ?? enroll(registration.agentId, registration, moment);
     const reply = submit(watched, { kind: "registered", registration }, moment);
     if (reply?.status === "rejected") {

@@ -117,6 +117,16 @@ export type TakeBeat = (signal: HeartbeatSignal | RefusedBeat, moment: Moment, t
 
 /** A beat is refused, or becomes a turn of the agent that sent it. An unknown agent becomes known by its first beat. */
 export function beatTaker({ roster, enroll, submit, counts }: TakingParts): TakeBeat {
+  /** Why an agent does not become known by this beat. */
+  function whyNotEnrolled({
+    beat: { agentId, incarnation },
+    checksum,
+  }: HeartbeatSignal): HeartbeatAck["because"] | null {
+    if (checksum === "wrong") return "wrong-checksum";
+    if (agentId.startsWith("rouse.")) return "reserved-id";
+    return incarnation !== undefined && incarnation < roster.firstLife(agentId) ? "old-incarnation" : null;
+  }
+
   return function takeBeat(signal, moment, text) {
     if ("refused" in signal) {
       counts.rejected += 1;
@@ -131,11 +141,11 @@ export function beatTaker({ roster, enroll, submit, counts }: TakingParts): Take
     }
     const { agentId } = signal.beat;
     const known = roster.find(agentId);
-    if (known === undefined && (signal.checksum === "wrong" || agentId.startsWith("rouse."))) {
+    const refused = known === undefined ? whyNotEnrolled(signal) : null;
+    if (refused !== null) {
       counts.rejected += 1;
-      const because = signal.checksum === "wrong" ? "wrong-checksum" : "reserved-id";
       const sequenceNumber = signal.beat.sequenceNumber ?? null;
-      return acknowledgeBeat(agentId, moment.time, { status: "rejected", sequenceNumber, because }, []);
+      return acknowledgeBeat(agentId, moment.time, { status: "rejected", sequenceNumber, because: refused }, []);
     }
     const watched = known ?? enroll(agentId, signal.beat, moment);
     const reply = submit(watched, signal, moment, text);

@@ -49,7 +49,9 @@ interface UsedNumbers {
 }
 
 /** The mark that used numbers are kept under. */
-export const usedNumbersMark = "used-numbers";
+const usedNumbersMark = "used-numbers";
+/** Before the name of a removed agent: the number of its last life. */
+const lastLifeMark = "last-life/";
 
 const noneUsed: UsedNumbers = { nextNo: 1, counts: noCounts, alertsRaised: 0 };
 
@@ -78,6 +80,7 @@ const mostNames = 20_000;
 /** Everyone the monitor knows. */
 export function createRoster() {
   const byId = new Map<string, Watched>();
+  const lastLives = new Map<string, number>();
   let nextNo = 1;
   let used: UsedNumbers = noneUsed;
 
@@ -96,11 +99,12 @@ export function createRoster() {
         );
       return watched;
     },
-    /** Refuses a life that is over, once a later one is known. */
+    /** Refuses a life that is over, once a later one is known, or once its agent was removed. */
     refuseFormerLife(agentId: string, life: number | null): void {
       const present = byId.get(agentId)?.record.life.incarnation;
-      if (life !== null && present !== undefined && life < present)
-        throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; the current one is ${present}`);
+      if (life === null || life >= (present ?? this.firstLife(agentId))) return;
+      const now = present === undefined ? "the agent was removed" : `the current one is ${present}`;
+      throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; ${now}`);
     },
     /** The fault for an unknown name, with the name that was probably meant. */
     unknown(agentId: string): Fault {
@@ -123,17 +127,24 @@ export function createRoster() {
       byId.set(record.agentId, watched);
       return watched;
     },
-    /** Removes an agent. Returns the mark that keeps the used numbers for later runs. */
-    remove(watched: Watched): string {
+    /** Removes an agent. Returns the marks that keep the used numbers for later runs. */
+    remove(watched: Watched): Record<string, string> {
       const { record } = watched;
       byId.delete(record.agentId);
       // The wheel, and perhaps a caller, still has this agent: from now on nothing is due for it.
       watched.record = { ...record, wakeAt: null };
       used = usedAlso(used, record, nextNo);
-      return JSON.stringify(used);
+      const { agentId, life } = record;
+      lastLives.set(agentId, life.incarnation);
+      return { [usedNumbersMark]: JSON.stringify(used), [lastLifeMark + agentId]: String(life.incarnation) };
     },
+    /** The number of the first life of an agent: tokens of earlier ones, of a removed agent of its name, do not count. */
+    firstLife: (agentId: string): number => (lastLives.get(agentId) ?? 0) + 1,
     /** Goes on with the numbers after those that removed agents have used. */
-    goOnAfter(mark: string | undefined): void {
+    goOnAfter(marks: Readonly<Record<string, string>>): void {
+      for (const [name, value] of Object.entries(marks))
+        if (name.startsWith(lastLifeMark)) lastLives.set(name.slice(lastLifeMark.length), Number(value));
+      const mark = marks[usedNumbersMark];
       if (mark === undefined) return;
       used = JSON.parse(mark) as UsedNumbers;
       nextNo = Math.max(nextNo, used.nextNo);

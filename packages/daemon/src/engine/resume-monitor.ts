@@ -1,6 +1,6 @@
 import { toIso } from "@rouse/contract";
 import { type Action, isComingBack, isOver, isStartingAgain } from "@rouse/core";
-import { usedNumbersMark, type Watched } from "../agents/roster.ts";
+import type { Watched } from "../agents/roster.ts";
 import type { SealedSoFar } from "../audit/seal-trail.ts";
 import { orderLine } from "../orders/note-orders.ts";
 import { type BackedOrders, hasOpenOrder, isOrdered } from "../orders/recall-orders.ts";
@@ -33,7 +33,7 @@ interface ResumingParts extends Pick<MonitorServices, Resuming | "config" | "sta
 export function resumeMonitor(parts: ResumingParts): void {
   const { resumption, alive, started, roster, engine, agents, commits } = parts;
   restoreAgents(resumption, roster, parts.config());
-  roster.goOnAfter(resumption.marks[usedNumbersMark]);
+  roster.goOnAfter(resumption.marks);
   for (const watched of roster.all()) if (isOfNobody(watched, parts)) dropOrder(watched, parts);
   parts.tasks.restore(resumption);
   const frozen = resumption.marks["frozen"];

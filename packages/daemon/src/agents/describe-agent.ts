@@ -140,7 +140,7 @@ function describeTerminal(
   };
 }
 
-/** The restart rule as it holds now: how often may come from the policy. */
+/** The restart rule in force. Where the rule names no maximum number of restarts, the policy's counts. */
 function restartRuleOf(record: AgentRecord, policy: Policy): Pick<TerminalReport, "restartRule"> {
   const rule = record.seen.terminal?.restart;
   if (rule === undefined) return {};

@@ -196,7 +196,7 @@ export function hostAgents(parts: AgentParts) {
 
 export type Agents = ReturnType<typeof hostAgents>;
 
-/** An agent that names another task, or is heard for the first time, may hold one. */
+/** Whether tasks must hear of a turn: its agent names another task, or is heard for the first time. */
 const concernsTasks = (before: AgentRecord, { task, life }: AgentRecord): boolean =>
   task.id !== before.task.id || life.heard !== before.life.heard;
 

@@ -58,7 +58,7 @@ export function hostMachine<R, S, C, A>(parts: HostingParts<R, S, C, A>) {
   return {
     find: (id: string): R | null => things.get(id)?.record ?? null,
     submit: (id: string, signal: S, moment: Moment): A => host.submit(find(id, moment), signal, moment),
-    /** Takes one step whose letters wait, for a caller that is itself in the middle of a step. */
+    /** Like `submit`, but delivers no letters: for a caller that is itself in the middle of a step. */
     run: (id: string, signal: S, moment: Moment): A => host.run(find(id, moment), signal, moment),
     restore(saved: readonly KeptMachine[]): void {
       for (const { machine: name, id, record } of saved)

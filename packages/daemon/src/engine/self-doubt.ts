@@ -10,7 +10,7 @@ import {
   lastGap,
 } from "@rouse/core";
 
-/** Enough, because every agent is judged far more often than this many gaps happen. */
+/** How many gaps are remembered. Every agent is judged again before so many more can happen. */
 const gapsKept = 64;
 /** Lateness below this is ordinary. Above it, it counts as lag, which fades over a minute. */
 const lateness: DurationMs = 50;
@@ -48,7 +48,7 @@ export function doubtSelf(
 
   const currentLag = (now: MonoMs): DurationMs => Math.round(lag * Math.max(0, 1 - (now - lagAt) / lagFades));
 
-  /** Counts only for the agent that had a blocked task last: the trouble of others is no graver for that. */
+  /** How many critical tasks are blocked, for an agent that had one of them last; 0 for every other agent. */
   function countBlocked({ agentId, task: { id: taskId } }: AgentRecord): number {
     for (const [blocked, last] of criticalBlocked)
       if (last === agentId && (taskId === null || taskId === blocked)) return criticalBlocked.size;

@@ -33,8 +33,8 @@ export function planTaskOrders({ timeline, random, ask, workers, queued, isDisab
     });
   }
 
-  const order = (word: Order, taskId: string, body: Readonly<Record<string, unknown>> = {}): void =>
-    say({ by: "person", word, taskId, body });
+  const order = (verb: Order, taskId: string, body: Readonly<Record<string, unknown>> = {}): void =>
+    say({ by: "person", verb, taskId, body });
 
   function create(): void {
     timeline.after(random.until((30 * minute) / workers.length), create);
@@ -78,7 +78,7 @@ export function planTaskOrders({ timeline, random, ask, workers, queued, isDisab
       if (status === "cancelled" && because === "timed-out" && random.chance(0.05)) order("retry", taskId);
     }
     for (const agentId of workers)
-      if (isDisabled(agentId) && random.chance(0.15)) say({ by: "person", word: "trust", agentId });
+      if (isDisabled(agentId) && random.chance(0.15)) say({ by: "person", verb: "trust", agentId });
     timeline.after(random.between(10 * minute, 30 * minute), lookAround);
   }
 

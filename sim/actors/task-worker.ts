@@ -1,6 +1,6 @@
 import type { Heartbeat } from "@rouse/contract";
 import type { Random } from "../world/random.ts";
-import type { AgentWord, TaskCall } from "../world/task-line.ts";
+import type { AgentVerb, TaskCall } from "../world/task-line.ts";
 
 const minute = 60_000;
 
@@ -10,7 +10,7 @@ export interface WorkerTraits {
   readonly beats: boolean;
   /** Its token says which incarnation speaks. */
   readonly hasToken: boolean;
-  /** It names the number of its claim with every word. */
+  /** It names the number of its claim with every report. */
   readonly namesClaim: boolean;
   /** Its beats name the task it works on. */
   readonly namesTask: boolean;
@@ -49,7 +49,7 @@ export class TaskWorker {
   /** The latest life that the monitor has heard of, and when it last took a beat of it. */
   knownLife = 0;
   heardAt = Number.NEGATIVE_INFINITY;
-  /** It has said that it is done, and no later life was heard; `doneHeardAt`: when the monitor took that word. */
+  /** It has said that it is done, and no later life was heard; `doneHeardAt`: when the monitor took that beat. */
   saidDone = false;
   doneHeardAt: number | null = null;
   /** When it last sent anything that counts as progress. */
@@ -89,7 +89,7 @@ export class TaskWorker {
     this.state = { kind: "working" };
   }
 
-  /** The monitor has taken a word of this life; `sent`: what a beat said of its work. */
+  /** The monitor has taken a message of this life; `sent`: what a beat said of its work. */
   noteHeard(life: number, now: number, sent = this.heard): void {
     this.heardAt = now;
     if (life === this.incarnation) this.heard = sent;
@@ -114,10 +114,10 @@ export class TaskWorker {
     return { taskId, claim, endsAt, end, idle: isIdle ? idle : null, blocked: false };
   }
 
-  word(word: AgentWord, taskId: string | null, hand: InHand | null = null): Extract<TaskCall, { by: "agent" }> {
+  request(verb: AgentVerb, taskId: string | null, hand: InHand | null = null): Extract<TaskCall, { by: "agent" }> {
     const life = this.traits.hasToken ? this.incarnation : null;
     const claim = this.traits.namesClaim ? hand?.claim : undefined;
-    return { by: "agent", word, agentId: this.id, life, taskId, claim };
+    return { by: "agent", verb, agentId: this.id, life, taskId, claim };
   }
 
   /** A beat; `works`: it has achieved something since the last one. */

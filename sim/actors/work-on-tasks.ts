@@ -64,10 +64,10 @@ export function workOnTasks(parts: Parts): void {
   function takeUp(worker: TaskWorker, life: number, tasks: readonly TaskReport[]): void {
     later(worker, life, random.between(second, minute), () => {
       for (const { taskId } of tasks)
-        say(worker, worker.word("claim", taskId), (answer) => {
+        say(worker, worker.request("claim", taskId), (answer) => {
           const hand = note(worker, answer);
           if (hand !== null && random.chance(0.3))
-            say(worker, worker.word("release", taskId, hand), () => drop(worker, hand));
+            say(worker, worker.request("release", taskId, hand), () => drop(worker, hand));
         });
       later(worker, life, 2 * minute, () => goOn(worker));
     });
@@ -84,10 +84,10 @@ export function workOnTasks(parts: Parts): void {
     if (!isIdle && now() >= hand.endsAt) return end(worker, hand, () => again(second, minute));
     const next = (): void => again(2 * minute, 16 * minute);
     if (isIdle)
-      return say(worker, worker.word("refresh", hand.taskId, hand), (answer) => heed(worker, hand, answer, next));
+      return say(worker, worker.request("refresh", hand.taskId, hand), (answer) => heed(worker, hand, answer, next));
     // Who has two at once works on both, and now and then somebody asks for one more.
     if (worker.hand.length < 2 && random.chance(0.04))
-      return say(worker, worker.word("claim-next", null), (answer) => {
+      return say(worker, worker.request("claim-next", null), (answer) => {
         note(worker, answer);
         next();
       });
@@ -97,7 +97,7 @@ export function workOnTasks(parts: Parts): void {
   function lookForWork(worker: TaskWorker, again: (low: number, high: number) => void): void {
     const known = parts.known();
     const byName = known.length > 0 && random.chance(0.25);
-    const call = byName ? worker.word("claim", random.pick(known)) : worker.word("claim-next", null);
+    const call = byName ? worker.request("claim", random.pick(known)) : worker.request("claim-next", null);
     say(worker, call, (answer) => {
       if (note(worker, answer) === null) return again(minute, 8 * minute);
       // Not everybody begins at once what it was given; some ask once more, as if they had not heard.
@@ -123,19 +123,20 @@ export function workOnTasks(parts: Parts): void {
     if (roll > 0.85) return next();
     if (roll < 0.04) {
       hand.blocked = true;
-      const call = { ...worker.word("update", hand.taskId, hand), status: "blocked" } as const;
+      const call = { ...worker.request("update", hand.taskId, hand), status: "blocked" } as const;
       return say(worker, call, (answer) => heed(worker, hand, answer, next));
     }
-    const word = roll < 0.15 ? "refresh" : "update";
-    for (const other of worker.hand.slice(1)) say(worker, worker.word("update", other.taskId, other), () => undefined);
-    say(worker, worker.word(word, hand.taskId, hand), (answer) => heed(worker, hand, answer, next));
+    const verb = roll < 0.15 ? "refresh" : "update";
+    for (const other of worker.hand.slice(1))
+      say(worker, worker.request("update", other.taskId, other), () => undefined);
+    say(worker, worker.request(verb, hand.taskId, hand), (answer) => heed(worker, hand, answer, next));
   }
 
   function waitForPerson(worker: TaskWorker, hand: InHand, next: () => void): void {
     const goesOn = random.chance(0.2);
     const call = goesOn
-      ? ({ ...worker.word("update", hand.taskId, hand), status: "running" } as const)
-      : worker.word("refresh", hand.taskId, hand);
+      ? ({ ...worker.request("update", hand.taskId, hand), status: "running" } as const)
+      : worker.request("refresh", hand.taskId, hand);
     say(worker, call, (answer) => heed(worker, hand, answer, next));
   }
 
@@ -147,7 +148,7 @@ export function workOnTasks(parts: Parts): void {
   }
 
   function end(worker: TaskWorker, hand: InHand, next: () => void): void {
-    say(worker, worker.word(hand.end, hand.taskId, hand), (answer) => {
+    say(worker, worker.request(hand.end, hand.taskId, hand), (answer) => {
       if (answer.kind !== "unheard") drop(worker, hand);
       // Who ended one of two begins the other.
       next();
@@ -207,13 +208,13 @@ export function workOnTasks(parts: Parts): void {
   /** Its next life begins while the process of this one still runs, cut off from everybody, and speaks later of what it had. */
   function split(worker: TaskWorker): void {
     const { hand } = worker;
-    const words = hand.flatMap((one) => [
-      worker.word("update", one.taskId, one),
-      worker.word(random.pick(["complete", "fail", "release", "claim"]), one.taskId, one),
+    const calls = hand.flatMap((one) => [
+      worker.request("update", one.taskId, one),
+      worker.request(random.pick(["complete", "fail", "release", "claim"]), one.taskId, one),
     ]);
-    if (random.chance(0.7)) words.push(worker.word("claim-next", null));
+    if (random.chance(0.7)) calls.push(worker.request("claim-next", null));
     die(worker, random.between(second, 10 * minute));
-    for (const call of words) timeline.after(random.between(15 * minute, hour), () => ask(call, () => undefined));
+    for (const call of calls) timeline.after(random.between(15 * minute, hour), () => ask(call, () => undefined));
   }
 
   function sicken(worker: TaskWorker): void {

@@ -29,10 +29,10 @@ export function judgeAnswers({ violated, truth, mayRefuse, betterThan, noteWork 
 
   function judge(one: Heard): void {
     const { call, answer } = one;
-    if (call.word === "trust" || answer.kind === "unheard") return;
+    if (call.verb === "trust" || answer.kind === "unheard") return;
     if (call.by === "agent" && call.life !== null && call.life < one.knownLife && answer.kind === "granted")
       violated(
-        `${call.word} of ${call.agentId} was granted to incarnation ${call.life}, and ${one.knownLife} is known`,
+        `${call.verb} of ${call.agentId} was granted to incarnation ${call.life}, and ${one.knownLife} is known`,
       );
     if (answer.kind === "refused") return judgeRefused(one, answer.because);
     if (answer.task === null) return judgeNothing(one);
@@ -40,7 +40,7 @@ export function judgeAnswers({ violated, truth, mayRefuse, betterThan, noteWork 
   }
 
   function judgeRefused({ call, before }: Heard, because: string): void {
-    if (call.word === "trust") return;
+    if (call.verb === "trust") return;
     const states = [...(before === null ? [] : [before]), ...(call.taskId === null ? [] : truth.statesOf(call.taskId))];
     if (mayRefuse(call, because, states)) return;
     const stood = states.map(({ status, claim }) => `${status}, ${describeClaim(claim)}`).join("; ");
@@ -49,7 +49,7 @@ export function judgeAnswers({ violated, truth, mayRefuse, betterThan, noteWork 
 
   /** There is nothing to do: then nothing that it could have had was there before and after. */
   function judgeNothing({ call, choice }: Heard): void {
-    if (call.by !== "agent" || call.word !== "claim-next") return;
+    if (call.by !== "agent" || call.verb !== "claim-next") return;
     const left = choice.find((task) => tasks.get(task.taskId) === task && truth.isReady(task));
     if (left !== undefined)
       violated(`${call.agentId} was told that there is nothing to do, and ${left.taskId} is ready`);
@@ -70,15 +70,15 @@ export function judgeAnswers({ violated, truth, mayRefuse, betterThan, noteWork 
         violated(`${taskId} was answered to be ${status}, and is ${task.status}`);
     }
     if (call.by !== "agent") return;
-    if (call.word === "update" || call.word === "complete" || call.word === "fail")
+    if (call.verb === "update" || call.verb === "complete" || call.verb === "fail")
       if (claim?.agentId === call.agentId) noteWork(taskId);
-    if (call.word === "claim" || call.word === "claim-next") judgeGiven(call.agentId, call.word, report);
+    if (call.verb === "claim" || call.verb === "claim-next") judgeGiven(call.agentId, call.verb, report);
   }
 
-  function judgeGiven(agentId: string, word: "claim" | "claim-next", { taskId, claim, status }: TaskReport): void {
+  function judgeGiven(agentId: string, verb: "claim" | "claim-next", { taskId, claim, status }: TaskReport): void {
     if (claim?.agentId !== agentId)
       return violated(`${agentId} was given ${taskId}, and it is ${claim?.agentId ?? "nobody"}'s`);
-    if (word === "claim") return;
+    if (verb === "claim") return;
     const choice = betterThan(taskId, claim.number);
     if (choice === undefined && status !== "claimed")
       violated(`${agentId} asked for the next task and got ${taskId}, which it had begun`);
@@ -89,8 +89,8 @@ export function judgeAnswers({ violated, truth, mayRefuse, betterThan, noteWork 
   return { judge };
 }
 
-function describeCall(call: Exclude<TaskCall, { word: "trust" }>): string {
-  if (call.by === "person") return `${call.word} of ${call.taskId} by a person`;
+function describeCall(call: Exclude<TaskCall, { verb: "trust" }>): string {
+  if (call.by === "person") return `${call.verb} of ${call.taskId} by a person`;
   const claim = call.claim === undefined ? "" : ` with claim ${call.claim}`;
-  return `${call.word} of ${call.taskId ?? "the next task"} by ${call.agentId}${claim}`;
+  return `${call.verb} of ${call.taskId ?? "the next task"} by ${call.agentId}${claim}`;
 }

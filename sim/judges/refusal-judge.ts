@@ -71,7 +71,7 @@ export function judgeRefusal({ tasks, workers, standingOf, isReady, quarantined 
   }
 
   function mayRefusePerson(
-    { word, taskId, body }: Extract<TaskCall, { by: "person"; taskId: string }>,
+    { verb, taskId, body }: Extract<TaskCall, { by: "person"; taskId: string }>,
     because: string,
     any: (isSo: (task: TaskTruth) => boolean) => boolean,
   ): boolean {
@@ -79,15 +79,15 @@ export function judgeRefusal({ tasks, workers, standingOf, isReady, quarantined 
       case "over":
         return any(({ status }) => over.has(status));
       case "exists":
-        return word === "retry" ? any(({ status }) => !over.has(status)) : tasks.has(taskId);
+        return verb === "retry" ? any(({ status }) => !over.has(status)) : tasks.has(taskId);
       case "agent-over":
       case "agent-unknown":
-        return word === "reassign" && isMissed(body["to"]);
+        return verb === "reassign" && isMissed(body["to"]);
       case "task-unknown":
         return !tasks.has(taskId);
       // Only what would wait for itself: a task that is there was made before.
       case "bad-request":
-        return word === "create" && closesCircle(taskId, body["dependsOn"] as readonly string[]);
+        return verb === "create" && closesCircle(taskId, body["dependsOn"] as readonly string[]);
       default:
         return false;
     }
@@ -113,7 +113,7 @@ export function judgeRefusal({ tasks, workers, standingOf, isReady, quarantined 
     return false;
   }
 
-  return (call: Exclude<TaskCall, { word: "trust" }>, because: string, states: readonly TaskTruth[]): boolean => {
+  return (call: Exclude<TaskCall, { verb: "trust" }>, because: string, states: readonly TaskTruth[]): boolean => {
     const any = (isSo: (task: TaskTruth) => boolean): boolean => states.some(isSo);
     return call.by === "agent" ? mayRefuseAgent(call, because, any) : mayRefusePerson(call, because, any);
   };

@@ -2,7 +2,7 @@ import { minutes, policyFrom, type RouseEvent, settingsOf, type TaskReport } fro
 import { describe, expect, it } from "vitest";
 import { TaskWorker } from "../actors/task-worker.ts";
 import { seededRandom } from "../world/random.ts";
-import type { AgentWord, Order, TaskAnswer, TaskCall } from "../world/task-line.ts";
+import type { AgentVerb, Order, TaskAnswer, TaskCall } from "../world/task-line.ts";
 import { judgeTasks } from "./task-judge.ts";
 
 // What a broken monitor would say, and whether the judge notices. What the real one says, it accepts: that is what simulate.test.ts is for.
@@ -54,10 +54,10 @@ function court() {
     hears(...events);
     judge.settle();
   }
-  const said = (word: AgentWord, agentId: string, taskId: string | null, claim?: number): TaskCall => ({
-    ...{ by: "agent", word, agentId, life: null, taskId, claim },
+  const said = (verb: AgentVerb, agentId: string, taskId: string | null, claim?: number): TaskCall => ({
+    ...{ by: "agent", verb, agentId, life: null, taskId, claim },
   });
-  const ordered = (word: Order, taskId: string, body = {}): TaskCall => ({ by: "person", word, taskId, body });
+  const ordered = (verb: Order, taskId: string, body = {}): TaskCall => ({ by: "person", verb, taskId, body });
 
   function create(taskId: string, body: object = {}): void {
     const made = { priority: "normal", dependsOn: [], onTimeout: "reassign", ...body };
@@ -69,9 +69,9 @@ function court() {
     const events = [claimed(taskId, agentId, claim), changed(taskId, "pending", "claimed")];
     asks(said("claim", agentId, taskId), granted(report(taskId, "claimed", agentId, claim)), ...events);
   }
-  function end(taskId: string, agentId: string, word: "complete" | "fail" = "complete"): void {
-    const to = word === "complete" ? "completed" : "failed";
-    asks(said(word, agentId, taskId, 1), granted(report(taskId, to)), changed(taskId, "claimed", to, "done"));
+  function end(taskId: string, agentId: string, verb: "complete" | "fail" = "complete"): void {
+    const to = verb === "complete" ? "completed" : "failed";
+    asks(said(verb, agentId, taskId, 1), granted(report(taskId, to)), changed(taskId, "claimed", to, "done"));
   }
   const pass = (time: number): void => {
     now += time;
@@ -234,7 +234,7 @@ describe("the judge of a task's clocks", () => {
     expect(violations.at(-1)).toContain("b has been worked on for 27.0 min, and its timeout of 25.0 min was not told");
   });
 
-  it("notices that what timed out is taken away in a freeze, and what becomes of it against its owner's word", () => {
+  it("notices that what timed out is taken away in a freeze, and what becomes of it against what its owner wants", () => {
     const { violations, create, give, hears, released, changed, clock, pass } = court();
     create("a", { timeoutMinutes: 20, onTimeout: "person" });
     give("a", "worker-1");

@@ -88,7 +88,7 @@ export function judgeTasks(parts: Parts) {
   const { now, violated, policy, workers, held } = parts;
   const definitions = new Map<string, TaskDefinition>();
   const meant = new Map<string, string | null>();
-  /** Everything that was said about a task, by word and task. */
+  /** Everything that was said about a task, by verb and task. */
   const said = new Map<string, Said[]>();
   const givenBack: Record<string, number> = {};
   const counts = { claims: 0, refused: 0, orders: 0, fewerAssignments: 0, unheard: 0 };
@@ -190,25 +190,25 @@ export function judgeTasks(parts: Parts) {
     life.finished || taskDone || life.taskId !== taskId;
 
   function wasSaid(
-    word: TaskCall["word"],
+    verb: TaskCall["verb"],
     taskId: string,
     claim: Pick<ClaimTruth, "number" | "agentId"> | null,
     what: string,
   ): void {
-    const words = said.get(`${word} ${taskId}`) ?? [];
+    const calls = said.get(`${verb} ${taskId}`) ?? [];
     const isMeant = ({ call, at }: Said): boolean => {
       if (now() - at > savedWithin) return false;
       if (claim === null || call.by !== "agent") return true;
       return call.agentId === claim.agentId && (call.claim === undefined || call.claim === claim.number);
     };
-    if (!words.some(isMeant))
+    if (!calls.some(isMeant))
       violated(`${taskId} is ${what}, and nobody who may has said so (it is ${describeClaim(claim)})`);
   }
 
   function checkReason(before: TaskTruth, after: TaskTruth, { actor }: TaskChanged): void {
     const { taskId, because } = after;
-    const word = orderFor[because];
-    if (word !== undefined) return wasSaid(word, taskId, null, `${after.status} by ${actor}`);
+    const verb = orderFor[because];
+    if (verb !== undefined) return wasSaid(verb, taskId, null, `${after.status} by ${actor}`);
     // That a claim is released is told before what becomes of its task.
     const holder = before.claim ?? { number: before.claims, agentId: before.lastHolder ?? "" };
     if (because === "released-by-agent") return wasSaid("release", taskId, holder, "given back");
@@ -242,8 +242,8 @@ export function judgeTasks(parts: Parts) {
   const witness: Witness = {
     asked(call) {
       remember(call);
-      const before = call.word === "trust" || call.taskId === null ? null : (tasks.get(call.taskId) ?? null);
-      const choice = call.word === "claim-next" ? choicesFor(call.agentId) : [];
+      const before = call.verb === "trust" || call.taskId === null ? null : (tasks.get(call.taskId) ?? null);
+      const choice = call.verb === "claim-next" ? choicesFor(call.agentId) : [];
       const knownLife = call.by === "agent" ? (workers.get(call.agentId)?.knownLife ?? 0) : 0;
       return (answer) => {
         if (answer.kind !== "unheard") heard.push({ call, answer, before, choice, knownLife });
@@ -255,22 +255,22 @@ export function judgeTasks(parts: Parts) {
   };
 
   function remember(call: TaskCall): void {
-    if (call.word === "trust") return;
-    if (call.by === "person") counts.orders += call.word === "create" ? 0 : 1;
+    if (call.verb === "trust") return;
+    if (call.by === "person") counts.orders += call.verb === "create" ? 0 : 1;
     if (call.taskId === null) return;
-    const { word, taskId } = call;
-    const key = `${word} ${taskId}`;
+    const { verb, taskId } = call;
+    const key = `${verb} ${taskId}`;
     said.set(key, [...(said.get(key) ?? []).filter(({ at }) => now() - at <= savedWithin), { call, at: now() }]);
-    if (call.word === "create" && !definitions.has(taskId)) definitions.set(taskId, readDefinition(call.body));
-    if (call.word === "reassign") meant.set(taskId, (call.body["to"] as string | undefined) ?? null);
-    if (call.word === "update") clocks.noteWork(taskId, false);
+    if (call.verb === "create" && !definitions.has(taskId)) definitions.set(taskId, readDefinition(call.body));
+    if (call.verb === "reassign") meant.set(taskId, (call.body["to"] as string | undefined) ?? null);
+    if (call.verb === "update") clocks.noteWork(taskId, false);
   }
 
   /** Every answer of the turn is held against what was saved in it. */
   function settle(): void {
     for (const one of heard) {
       const { call, answer } = one;
-      if (answer.kind === "refused" && (call.word === "claim" || call.word === "claim-next")) counts.refused += 1;
+      if (answer.kind === "refused" && (call.verb === "claim" || call.verb === "claim-next")) counts.refused += 1;
       answers.judge(one);
     }
     heard = [];
@@ -337,7 +337,7 @@ export function judgeTasks(parts: Parts) {
   return { tasks, witness, note, settle, compare, lookForTheForgotten, findings, standingOf: trust.standingOf };
 }
 
-const orderFor: Readonly<Partial<Record<TaskReason, TaskCall["word"]>>> = {
+const orderFor: Readonly<Partial<Record<TaskReason, TaskCall["verb"]>>> = {
   "cancelled-by-person": "cancel",
   "reassigned-by-person": "reassign",
   "marked-by-person": "block",

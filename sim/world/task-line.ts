@@ -10,14 +10,14 @@ const patience = 30 * second;
 /** So many requests, and as many answers, are lost on the way. */
 const lost = 0.01;
 
-export type AgentWord = "claim-next" | "claim" | "refresh" | "update" | "complete" | "fail" | "release";
+export type AgentVerb = "claim-next" | "claim" | "refresh" | "update" | "complete" | "fail" | "release";
 export type Order = "create" | "cancel" | "reassign" | "block" | "unblock" | "retry";
 
 /** A request to the task service. */
 export type TaskCall =
   | {
       readonly by: "agent";
-      readonly word: AgentWord;
+      readonly verb: AgentVerb;
       readonly agentId: string;
       /** Which incarnation speaks, as its token would say; `null` for an agent without a token. */
       readonly life: number | null;
@@ -28,12 +28,12 @@ export type TaskCall =
     }
   | {
       readonly by: "person";
-      readonly word: Order;
+      readonly verb: Order;
       readonly taskId: string;
       /** What a new task is; for whom a task is meant. */
       readonly body: Readonly<Record<string, unknown>>;
     }
-  | { readonly by: "person"; readonly word: "trust"; readonly agentId: string };
+  | { readonly by: "person"; readonly verb: "trust"; readonly agentId: string };
 
 export type TaskAnswer =
   | { readonly kind: "granted"; readonly task: TaskReport | null }
@@ -94,18 +94,18 @@ async function obey(to: Monitor, call: TaskCall): Promise<TaskAnswer> {
 }
 
 async function request({ help: { service } }: Monitor, call: TaskCall): Promise<TaskReport | null> {
-  if (call.word === "trust") {
+  if (call.verb === "trust") {
     await service.restoreAssignments(call.agentId, { actor: "owner", reason: "simulated" });
     return null;
   }
   if (call.by === "person") {
-    if (call.word === "create") return service.create({ taskId: call.taskId, ...call.body });
-    return service[call.word](call.taskId, { actor: "owner", reason: "simulated", ...call.body });
+    if (call.verb === "create") return service.create({ taskId: call.taskId, ...call.body });
+    return service[call.verb](call.taskId, { actor: "owner", reason: "simulated", ...call.body });
   }
-  const { word, agentId, life, taskId, claim, status } = call;
-  if (word === "claim-next" || taskId === null) return (await service.claimNext({ agentId }, life)).task;
-  if (word === "claim") return service.claim(taskId, { agentId }, life);
-  return service[word](taskId, { agentId, claim, ...(status === undefined ? {} : { status }) }, life);
+  const { verb, agentId, life, taskId, claim, status } = call;
+  if (verb === "claim-next" || taskId === null) return (await service.claimNext({ agentId }, life)).task;
+  if (verb === "claim") return service.claim(taskId, { agentId }, life);
+  return service[verb](taskId, { agentId, claim, ...(status === undefined ? {} : { status }) }, life);
 }
 
 /** How every task stands by the monitor's own account. */

@@ -40,9 +40,9 @@ interface TaskParts extends Pick<WhoMayParts, "noteRefusedSpeaker"> {
   readonly service: TaskService;
 }
 
-type Word = "claim" | "refresh" | "update" | "complete" | "fail" | "release";
-/** What an agent may say of a task; the task decides whether it is the agent's. */
-const words: Readonly<Record<Word, readonly [about: string, body: z.ZodType]>> = {
+type WorkerCall = "claim" | "refresh" | "update" | "complete" | "fail" | "release";
+/** What a worker may ask and report of a task; the task decides whether it is the worker's. */
+const workerCalls: Readonly<Record<WorkerCall, readonly [about: string, body: z.ZodType]>> = {
   claim: ["Claim it; an agent that is over gets nothing (agent-over)", ClaimRequest],
   refresh: ["Keep the claim; this does not count as work", TaskRefresh],
   update: ["It goes on, or cannot without a person", TaskUpdate],
@@ -111,15 +111,15 @@ export function taskRoutes(parts: TaskParts): Route[] {
       faults: ["task-refused"],
       run: (ask) => service.claimNext(saidBy(ask, parts), ask.agent?.incarnation ?? null),
     }),
-    ...Object.entries(words).map(([word, [about, body]]) =>
-      post(`/api/v1/tasks/{id}/${word}`, {
+    ...Object.entries(workerCalls).map(([call, [about, body]]) =>
+      post(`/api/v1/tasks/{id}/${call}`, {
         who: ownerAnd("its-task"),
-        id: `${word}Task`,
+        id: `${call}Task`,
         about,
         request: { body, read: "inside" },
         answer: { 200: TaskReport },
         faults: ["task-unknown", "task-refused"],
-        run: (ask) => service[word as Word](ask.id, saidBy(ask, parts), ask.agent?.incarnation ?? null),
+        run: (ask) => service[call as WorkerCall](ask.id, saidBy(ask, parts), ask.agent?.incarnation ?? null),
       }),
     ),
     ...Object.entries(orders).map(([order, about]) =>

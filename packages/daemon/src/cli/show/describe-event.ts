@@ -115,7 +115,7 @@ const descriptions: { readonly [T in EventType]: (payload: PayloadOf<T>) => stri
   RESTARTS_EXHAUSTED: ({ attempts, windowSeconds }) =>
     `${attempts} restarts in ${describeSeconds(windowSeconds)}: a person has to look`,
   AGENT_RESTARTED: ({ from, to, because, chain }) =>
-    `incarnation ${from} → ${to}: ${chain.length === 0 ? inWords(because) : chain.map(inWords).join(" → ")}`,
+    `incarnation ${from} → ${to}: ${chain.length === 0 ? inWords(because) : chain.map(wordLink).join(" → ")}`,
 
   INCIDENT_OPENED: ({ severity, illness, cause }) => `${severity} ${illness}: ${inWords(cause)}`,
   INCIDENT_CLOSED: ({ ending, because, lastedSeconds }) =>
@@ -224,6 +224,12 @@ export const heldBackBy: Readonly<Record<ContainmentMeans, string>> = {
   pause: "its tools are withheld",
   interrupt: "its turn was broken off",
 };
+
+/** One link of what led to a restart, as core writes it: "exit: by-itself", "started again: process-exited". */
+const wordLink = (link: string): string =>
+  inWords(link)
+    .replace(/^exit: /, "its process ended: ")
+    .replace(/^started again: /, "started again because of: ");
 
 const beforeAttempt = (n: number): string => (n === 0 ? "" : `attempt ${n}, `);
 

@@ -30,8 +30,8 @@ export const taskGuards = [
   {
     name: "a former life has no say",
     file: `${daemon}/agents/roster.ts`,
-    find: `if (life !== null && present !== undefined && life < present)\n        throw new Fault("forbidden", \`incarnation \${life} of \${agentId} is over;`,
-    replace: `if (life !== null && present !== undefined && life < 0)\n        throw new Fault("forbidden", \`incarnation \${life} of \${agentId} is over;`,
+    find: "if (life === null || life >= (present ?? this.firstLife(agentId))) return;",
+    replace: "if (life === null || life >= (present === undefined ? this.firstLife(agentId) : 0)) return;",
   },
   {
     name: "claim-next gives the most urgent task",

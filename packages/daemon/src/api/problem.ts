@@ -101,8 +101,9 @@ const unparsed: Readonly<Record<string, readonly [status: string, detail: string
 export function sendProblemUnparsed(error: Error & { readonly code?: string }, socket: Socket): void {
   const { code = "" } = error;
   // A connection that broke, or a handshake of TLS that failed: nobody is there to read an answer.
-  if (!code.startsWith("HPE_") && unparsed[code] === undefined) return void socket.destroy();
-  if (!socket.writable) return;
+  if ((!code.startsWith("HPE_") && unparsed[code] === undefined) || socket.destroyed) return void socket.destroy();
+  // What comes after the answer is thrown away.
+  if (socket.writableEnded) return;
   const [status, detail] = unparsed[code] ?? [
     "400 Bad Request",
     `this is no HTTP request: ${printable(error.message)}`,

@@ -139,7 +139,7 @@ function boundBodies() {
   };
   return {
     begin(request: IncomingMessage, response: ServerResponse, agentId: string | null): void {
-      const announced = Number(request.headers["content-length"]) || largestBody;
+      const announced = Number(request.headers["content-length"] ?? largestBody);
       const counted = Math.min(Math.max(announced, leastCounted), largestBody);
       const room = counted > largestSmall ? "large" : "small";
       const { ofAll, ofAgent } = rooms[room];

@@ -204,8 +204,8 @@ export function readRequest<T>(schema: z.ZodType<T>, body: unknown): T {
   throw new Fault("bad-request", describeIssues(parsed.error.issues, "request"));
 }
 
-/** A query as it was sent: a name that was given more than once has a list. */
-export type GivenQuery = Readonly<Record<string, string | readonly string[]>>;
+/** A query as it was sent. `null`: the name was given more than once. */
+export type GivenQuery = Readonly<Record<string, string | null>>;
 
 /**
  * Reads the known parameters of a query. An unknown one is refused, and one that is given twice: their sender expects
@@ -221,7 +221,7 @@ export function readQuery<Q extends Params>(known: Q, given: GivenQuery): Asked<
   const asked: Record<string, unknown> = {};
   for (const [name, param] of Object.entries(known)) {
     const value = given[name];
-    if (typeof value === "object") throw wanted(name, "it is given more than once");
+    if (value === null) throw wanted(name, "it is given more than once");
     asked[name] = value === undefined ? param.otherwise : param.read(value, name);
   }
   return asked as Asked<Q>;

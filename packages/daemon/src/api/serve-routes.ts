@@ -154,9 +154,9 @@ const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] ?
 
 /** What is wrong with a query is found where it is read: the router does not answer for what is thrown here. */
 function splitQuery(text: string): GivenQuery {
-  const query: Record<string, string | readonly string[]> = Object.create(null);
+  const query: Record<string, string | null> = Object.create(null);
   for (const [name, value] of new URLSearchParams(text)) {
-    query[name] = query[name] === undefined ? value : [query[name], value].flat();
+    query[name] = query[name] === undefined ? value : null;
   }
   return query;
 }

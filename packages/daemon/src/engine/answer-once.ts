@@ -105,7 +105,7 @@ export function answerOnce({ commits, readClock, resumption: { marks } }: OncePa
   };
 }
 
-/** The key to forget after this principal's newest: its own oldest, or, of too many of its kind, that of who has the most. */
+/** The key to forget after the newest of a principal: its own oldest, or, of too many, the oldest of who has the most. */
 function findSurplus(kept: ReadonlyMap<string, Kept>, newest: string): string | null {
   const marks = new Map<string, string[]>();
   let all = 0;

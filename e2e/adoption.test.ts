@@ -50,14 +50,17 @@ describe("a monitor that is killed again and again while its agents write", () =
     for (const file of born)
       expect(holderOf(home, file.agentId)).toMatchObject({ holder: file.holder, agent: file.agent });
 
+    const linesOf = (name: string): string[] =>
+      outputOf(home, name)
+        .text.split("\r\n")
+        .filter((line) => line !== "");
+    await until("everyone has written more than ten lines", () => names.every((name) => linesOf(name).length > 10));
     const results = await Promise.all(names.map((name) => daemon.rouse.terminateAgent(name)));
     expect(new Set(results.map(({ outcome }) => outcome))).toEqual(new Set(["stopped"]));
     for (const name of names) {
-      const lines = outputOf(home, name)
-        .text.split("\r\n")
-        .filter((line) => line !== "");
-      expect(lines.slice(0, -1)).toEqual(lines.slice(0, -1).map((_, i) => `line ${i + 1} of many`));
-      expect(lines.length).toBeGreaterThan(10);
+      const lines = linesOf(name).slice(0, -1);
+      expect(lines).toEqual(lines.map((_, i) => `line ${i + 1} of many`));
+      expect(lines.length).toBeGreaterThanOrEqual(10);
     }
     const health = await daemon.rouse.getAllAgentHealth();
     for (const agent of health.filter(({ agentId }) => names.includes(agentId))) {

@@ -2,7 +2,7 @@ import { type AgentHealth, Fault } from "@rouse/contract";
 import type { Daemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
-/** How an agent stands as soon as `wanted` is true of it. */
+/** Waits until `wanted` is true of an agent, and returns its health then. */
 export async function agentOnce(
   { rouse }: Daemon,
   agentId: string,
@@ -26,8 +26,8 @@ function ifUnknown(error: unknown): null {
   throw error;
 }
 
-/** What a shell is told to do, as a command's words. */
+/** The words of a command that has a shell run this script. */
 export const sh = (script: string): string[] => ["sh", "-c", script];
 
-/** Goes on until somebody ends it. */
+/** A script that goes on until somebody ends it. */
 export const forever = "while :; do sleep 0.1; done";

@@ -410,6 +410,25 @@ describe("a token that is none of ours", () => {
   });
 });
 
+it("a token of an agent that was removed speaks for no agent of its name, also after a restart", async () => {
+  const { rouse } = daemon;
+  const [first, seventh] = [1, 7].map((incarnation) => agentWith({ agentId: "twin", incarnation }));
+  expect((await seventh?.says({ agentId: "twin", status: "FINISHED" }))?.status).toBe(200);
+  await rouse.removeAgent("twin");
+  expect((await seventh?.says({ agentId: "twin" }))?.status).toBe(409);
+  expect((await seventh?.registers({ agentId: "twin" }))?.status).toBe(403);
+  expect(await rouse.registerAgent({ agentId: "twin" })).toMatchObject({ incarnation: 8 });
+  for (const former of [first, seventh])
+    expect((await former?.says({ agentId: "twin", status: "FAILED" }))?.status).toBe(409);
+  const steps = JSON.stringify([{ kind: "tool_call", tool: "Bash" }]);
+  expect((await seventh?.send({ path: "/api/v1/agents/twin/steps", body: steps }))?.status).toBe(403);
+  await rouse.recordHeartbeat({ agentId: "twin", status: "FINISHED" });
+  await rouse.removeAgent("twin");
+  await daemon.end("SIGKILL");
+  daemon = await startDaemon({ home: daemon.home });
+  expect((await agentWith({ agentId: "twin", incarnation: 8 }).says({ agentId: "twin" })).status).toBe(409);
+});
+
 function exchangeClaims(master: string): string {
   const [own = "", other = ""] = ["own", "other"].map((agentId) =>
     mintAgentToken(master, { agentId, taskId: null, incarnation: 1 }),

@@ -3,18 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { agentOnce, forever, isHeld, isOver, sh } from "./agent-once.ts";
-import { holdForAll, spawnScript } from "./held-agents.ts";
+import { daemon, holdForAll, spawnScript } from "./held-agents.ts";
 import { openRouse, openTerminal } from "./open-terminal.ts";
 import { program, startRouse } from "./run-rouse.ts";
-import type { Daemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
 const leave = "\x1dd";
 
-let daemon: Daemon;
-holdForAll({}, (started) => {
-  daemon = started;
-});
+holdForAll();
 
 const attach = (agentId: string) => openRouse(["attach", agentId], daemon);
 

@@ -98,7 +98,8 @@ describe("the audit trail of a daemon", () => {
       if (start) await startDaemon({ home: daemon.home });
       const { code, verdict } = await verify(daemon.home);
       expect(code).toBe(1);
-      // The store keeps its id: what is sealed anew after the next start contradicts what the anchor holds of the same trail.
+      // The store keeps its id: what is sealed anew after the next start contradicts what the anchor holds of the same
+      // trail.
       expect(verdict.problems.at(-1).problem).toMatch(
         start ? /^rewritten: / : /^replaced: the same key sealed another trail/,
       );

@@ -9,12 +9,12 @@ const chores: Chore[] = [];
 const kept: Chore[] = [];
 const children = new Set<ChildProcess>();
 
-/** Something to be undone when the test is over; the last begun is undone first. */
+/** Has a chore run when the test is over; the last chore runs first. */
 export function afterwards(chore: Chore): void {
   chores.push(chore);
 }
 
-/** Begins something for all tests of a file, which the `cleanUp` after each of them leaves alone. */
+/** Begins something for all tests of a file: the `cleanUp` after each test leaves its chores alone. */
 export async function keepForAll<T>(begin: () => Promise<T>): Promise<T> {
   const before = chores.splice(0);
   try {
@@ -25,7 +25,7 @@ export async function keepForAll<T>(begin: () => Promise<T>): Promise<T> {
   }
 }
 
-/** For `afterAll`: what was begun for all tests of a file. */
+/** For `afterAll`: undoes what was begun for all tests of a file. */
 export const cleanUpKept = (): Promise<void> => runAll(kept);
 
 /** For `afterEach` or `afterAll`: runs every chore, also when an earlier one failed. */
@@ -43,7 +43,7 @@ async function runAll(chores: Chore[]): Promise<void> {
   if (failures.length > 0) throw new AggregateError(failures, "cleaning up failed");
 }
 
-/** A process that does not outlive its test, nor the test runner. Stopped or not, SIGKILL reaches it. */
+/** Ends a process with its test, or with the test runner. SIGKILL also reaches a process that is stopped. */
 export function watchChild(child: ChildProcess): void {
   children.add(child);
   const gone = new Promise<void>((resolve) => {

@@ -82,8 +82,9 @@ describe(`a daemon killed with SIGKILL in the middle of its work, ${rounds} time
       for (const agent of agents) {
         const repeated = await agent.lastAcknowledgedAgain(daemon);
         expect(repeated.map(({ status }) => status)).toEqual(repeated.map(() => "duplicate"));
+        // A check-in names the newest gap: on a busy machine the new daemon may have stalled since its restart.
         expect(repeated[0]?.commands.map(({ kind, because }) => `${kind}: ${because}`)).toEqual([
-          "check-in: the monitor was blind (restart)",
+          expect.stringMatching(/^check-in: the monitor was blind \((restart|stall)\)$/),
         ]);
       }
     }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { afterwards } from "./clean-up.ts";
 import { until } from "./until.ts";
 
-/** Nothing that was started with this data folder outlives the test: agents, holders, the daemon that would start them again. */
+/** Ends whatever was started with this data folder when the test is over: agents, holders, the daemon. */
 export function endAgentsAfterwards(home: string): void {
   afterwards(async () => {
     await until(`nobody of ${home} is left`, () => {
@@ -13,7 +13,7 @@ export function endAgentsAfterwards(home: string): void {
   });
 }
 
-/** All of them were started with it as their home. */
+/** The processes that were started with this folder as their HOME. */
 export function processesOf(home: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && `\0${environmentOf(name)}`.includes(`\0HOME=${home}\0`))

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { agentOnce, isHeld, isOver, sh } from "./agent-once.ts";
 import { makeFolder } from "./clean-up.ts";
 import { endAgentsAfterwards } from "./end-agents.ts";
-import { holdForAll, isThere } from "./held-agents.ts";
+import { daemon, desk, holdForAll, isThere } from "./held-agents.ts";
 import { crashAndReturn, eventOnce, eventsOf, typesOf } from "./ladder-agents.ts";
 import { startRouse } from "./run-rouse.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
@@ -18,12 +18,7 @@ health_monitoring:
   terminal: { idle_timeout_minutes: 0.05 }
 `;
 
-let daemon: Daemon;
-let desk: string;
-holdForAll({ config }, (started, folder) => {
-  daemon = started;
-  desk = folder;
-});
+holdForAll({ config });
 
 async function alertsOf(agentId: string, from: Daemon = daemon): Promise<string[]> {
   const events = await eventsOf(from, agentId);

@@ -13,8 +13,8 @@ import { type Daemon, startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
 /**
- * The default policy with seconds for minutes, and budgets that never run out: nobody here lives only because others were stopped before. Nothing else
- * in it makes it easier to stop an agent, but the owner's rules at its end.
+ * The default policy with seconds for minutes, and budgets that never run out: nobody here lives only because others
+ * were stopped before. Nothing else in it makes it easier to stop an agent, but the owner's rules at its end.
  */
 const config = `
 health_monitoring:
@@ -53,7 +53,8 @@ beforeAll(async () => {
   const stream = (role: string) => () => start(role, fakeStream(role));
   const again = ["--restart", "on-failure"];
   const groups = [
-    // Whoever beats has to be told where to: a machine that is busy with all of them at once may not find its own daemon in time.
+    // Agents that beat are told where to: on a machine that is busy with all of them at once they may not find the
+    // daemon in time.
     [node("worse")],
     [node("poller"), node("beater")],
     [

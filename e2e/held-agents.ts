@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { afterAll, beforeAll, expect } from "vitest";
 import { wordNothingFound } from "../packages/daemon/src/cli/text/phrases.ts";
-import { readExitFile, readHolderFile } from "../packages/daemon/src/holders/read-holder-files.ts";
+import { readHolderFile } from "../packages/daemon/src/holders/read-holder-files.ts";
 import { readOutput } from "../packages/holder/src/output/read-output.ts";
 import { tierOfHost } from "../packages/holder/src/processes/cgroup.ts";
 import { isAlive, isSame, readProcess } from "../packages/holder/src/processes/read-processes.ts";
@@ -13,13 +13,16 @@ import { endAgentsAfterwards } from "./end-agents.ts";
 import { runRouse } from "./run-rouse.ts";
 import { type Daemon, type DaemonPlan, startDaemon } from "./start-daemon.ts";
 
-/** One daemon for all tests of a file, and whom it holds. `desk` is where commands run that are typed. */
-export function holdForAll(plan: DaemonPlan, take: (daemon: Daemon, desk: string) => void): void {
-  let daemon: Daemon;
+/** The daemon of `holdForAll`, and the folder that commands are typed in. Set before the first test of a file. */
+export let daemon: Daemon;
+export let desk: string;
+
+/** Starts one daemon for all tests of a file. Agents that it holds end with the file. */
+export function holdForAll(plan: DaemonPlan = {}): void {
   beforeAll(async () => {
     daemon = await startDaemon(plan);
+    desk = dirname(daemon.home);
     endAgentsAfterwards(daemon.home);
-    take(daemon, dirname(daemon.home));
   });
   afterAll(async () => {
     await cleanUp();
@@ -27,7 +30,7 @@ export function holdForAll(plan: DaemonPlan, take: (daemon: Daemon, desk: string
   });
 }
 
-/** Starts a script in the background of such a daemon, which holds it by then; its process. */
+/** Starts a script in the background, and waits until the daemon holds it. Returns its pid. */
 export async function spawnScript(daemon: Daemon, name: string, script: string, ...options: string[]): Promise<number> {
   const end = await daemon.cli("spawn", "--name", name, ...options, "--json", "--", ...sh(script));
   expect(end).toMatchObject({ code: 0, stderr: "" });
@@ -54,7 +57,7 @@ export function holderOf(home: string, name: string): HolderFile {
   return file;
 }
 
-/** Not merely a process that nobody has waited for. */
+/** True of a process that runs; false of a zombie, which nobody has waited for. */
 export function isThere(pid: number): boolean {
   const info = readProcess(pid);
   return info !== null && isAlive(info);
@@ -68,14 +71,15 @@ export function outputOf(home: string, name: string): { text: string; end: numbe
   return piece === null ? { text: "", end: 0 } : { text: piece.bytes.toString("utf8"), end: piece.end };
 }
 
-export const exitOf = (home: string, name: string) => readExitFile(home, name);
-
-/** What is said of the processes of an agent that was ended: agents of tests run as whoever may make control groups, and could leave theirs. */
+/**
+ * What is said of the processes of an agent that was ended. It depends on whether this host can hold agents in control
+ * groups.
+ */
 export const whatIsLeft = `${wordNothingFound(tierOfHost().tier)}.`;
 
 const cleaned = new Set<string>();
 
-/** Once for each folder. */
+/** Ends whatever was started with this data folder when the test is over. Calling it twice for a folder is fine. */
 export function endHeldAfterwards(home: string): void {
   if (cleaned.has(home)) return;
   cleaned.add(home);

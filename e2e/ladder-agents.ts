@@ -11,7 +11,10 @@ export { fastPolicy } from "../packages/daemon/src/demo/fast-policy.ts";
 
 const script = join(repository, "packages", "daemon", "dist", "demo-agent.js");
 
-/** One of the small agents of `rouse demo`: it works through six steps, saves a checkpoint after each, and has this weakness in its first life. */
+/**
+ * Starts one of the small agents of `rouse demo`. It works through six steps, saves a checkpoint after each, and has
+ * this weakness in its first life.
+ */
 export const startWeak = (
   { home }: Pick<Daemon, "home">,
   name: string,
@@ -19,21 +22,21 @@ export const startWeak = (
   options: readonly string[] = [],
 ) => spawnAgent(home, name, [process.execPath, script, weakness], ["--task", `task-of-${name}`, ...options]);
 
-/** A folder under git, so that there is work to be saved. */
+/** Makes a folder under git, so that there is work to be saved. */
 export function makeRepository(): string {
   const folder = makeFolder();
   execFileSync("git", ["init", "-q"], { cwd: folder });
   return folder;
 }
 
-/** What is kept about an agent, in order. */
+/** The events about an agent, in order. */
 export const eventsOf = ({ rouse }: Daemon, agentId: string): Promise<SavedEvent[]> =>
   rouse.events({ after: 0, limit: 1000, agentId });
 
 export const typesOf = async (daemon: Daemon, agentId: string): Promise<EventType[]> =>
   (await eventsOf(daemon, agentId)).map(({ type }) => type);
 
-/** The first event of a type; and whatever was before it. */
+/** Waits for the first event of a type about an agent. */
 export async function eventOnce<T extends EventType>(
   daemon: Daemon,
   agentId: string,
@@ -45,7 +48,7 @@ export async function eventOnce<T extends EventType>(
   });
 }
 
-/** Comes back on the same data, as after a power cut. */
+/** Kills the daemon and starts another on the same data, as after a power cut. */
 export async function crashAndReturn(daemon: Daemon, plan: DaemonPlan = {}): Promise<Daemon> {
   await daemon.end("SIGKILL");
   return startDaemon({ ...plan, home: daemon.home });

@@ -5,7 +5,7 @@ import { afterwards } from "./clean-up.ts";
 import { program, type Surroundings } from "./run-rouse.ts";
 import { until } from "./until.ts";
 
-export interface TerminalEnd {
+interface TerminalEnd {
   readonly code: number;
   /** Its number, 0 when it was none. */
   readonly signal: number;

@@ -9,10 +9,9 @@ import { stopTree } from "../packages/holder/src/processes/stop-tree.ts";
 import { createTreeWatch, type TreeWatch } from "../packages/holder/src/processes/watch-tree.ts";
 import { agentOnce, forever, isHeld, isOver } from "./agent-once.ts";
 import { watchChild } from "./clean-up.ts";
-import { agentLives, holderOf, holdForAll, isThere, outputOf, spawnScript } from "./held-agents.ts";
+import { agentLives, daemon, desk, holderOf, holdForAll, isThere, outputOf, spawnScript } from "./held-agents.ts";
 import { eventOnce, typesOf } from "./ladder-agents.ts";
 import { typedRouse } from "./run-rouse.ts";
-import type { Daemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
 const config = `
@@ -21,12 +20,7 @@ health_monitoring:
   intervention: { termination: { grace_seconds: 2 } }
 `;
 
-let daemon: Daemon;
-let desk: string;
-holdForAll({ config }, (started, folder) => {
-  daemon = started;
-  desk = folder;
-});
+holdForAll({ config });
 
 const hasTmux = has("tmux");
 if (!hasTmux) console.error("e2e: TMUX IS NOT INSTALLED: the tests of agents in its sessions are SKIPPED.");

@@ -9,7 +9,7 @@ const execute = promisify(execFile);
 /** Dependencies before those who depend on them. */
 export const published = ["packages/contract", "packages/sdk", "packages/daemon"];
 
-export interface Manifest {
+interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly private?: boolean;
@@ -38,7 +38,7 @@ export async function run(
   }
 }
 
-export interface Packed {
+interface Packed {
   readonly filename: string;
   readonly files: readonly string[];
 }

@@ -4,7 +4,7 @@ import { afterwards } from "./clean-up.ts";
 import type { Daemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
-export interface EventStream {
+interface EventStream {
   readonly response: IncomingMessage;
   /** Everything that has come so far. AGENT_HEARTBEAT has no id. */
   readonly events: (Omit<SavedEvent, "id"> & { readonly id?: number })[];

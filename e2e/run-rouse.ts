@@ -6,7 +6,7 @@ import { watchChild } from "./clean-up.ts";
 export const repository = resolve(import.meta.dirname, "..");
 export const program = join(repository, "packages", "daemon", "bin", "rouse.js");
 
-/** As it is typed into a shell. */
+/** The command `rouse`, as it is typed into a shell. */
 export const typedRouse = `"${process.execPath}" "${program}"`;
 
 export interface Surroundings {
@@ -30,7 +30,7 @@ export interface Running {
   readonly ended: Promise<Ended>;
 }
 
-/** Starts any program with nothing of our own environment in it but where to find other programs. */
+/** Starts any program with an environment of its own: of ours it has only PATH. */
 export function startProgram(command: string, args: readonly string[], { home, environment }: Surroundings): Running {
   const child = spawn(command, args, {
     cwd: home.slice(0, home.lastIndexOf("/")),
@@ -53,7 +53,7 @@ export function startProgram(command: string, args: readonly string[], { home, e
   return { child, pid: child.pid ?? -1, stdout: () => printed.stdout, stderr: () => printed.stderr, ended };
 }
 
-/** The real `rouse`, as a user types it. */
+/** Starts the real `rouse`, as a user types it. */
 export const startRouse = (args: readonly string[], surroundings: Surroundings): Running =>
   startProgram(process.execPath, [program, ...args], surroundings);
 

@@ -6,18 +6,13 @@ import { describe, expect, it } from "vitest";
 import { agentOnce, forever, isHeld, isOver, sh } from "./agent-once.ts";
 import { makeFolder } from "./clean-up.ts";
 import { endAgentsAfterwards, processesOf } from "./end-agents.ts";
-import { holdForAll } from "./held-agents.ts";
+import { daemon, desk, holdForAll } from "./held-agents.ts";
 import { openRouse, openTerminal } from "./open-terminal.ts";
 import { type Ended, startProgram, startRouse, typedRouse } from "./run-rouse.ts";
-import { type Daemon, startDaemon } from "./start-daemon.ts";
+import { startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
-let daemon: Daemon;
-let desk: string;
-holdForAll({}, (started, folder) => {
-  daemon = started;
-  desk = folder;
-});
+holdForAll();
 
 const run = (...words: string[]) => openRouse(["run", ...words], daemon);
 /** A line typed into a shell in a terminal. */

@@ -5,10 +5,10 @@ import { tierOfHost } from "../packages/holder/src/processes/cgroup.ts";
 import { agentOnce, forever, isHeld, isOver, sh } from "./agent-once.ts";
 import { makeFolder } from "./clean-up.ts";
 import { endAgentsAfterwards } from "./end-agents.ts";
-import { holdForAll, isThere, spawnScript, whatIsLeft } from "./held-agents.ts";
+import { daemon, desk, holdForAll, isThere, spawnScript, whatIsLeft } from "./held-agents.ts";
 import { crashAndReturn, typesOf } from "./ladder-agents.ts";
 import { type Ended, program, runRouse, startProgram, startRouse } from "./run-rouse.ts";
-import { type Daemon, startDaemon } from "./start-daemon.ts";
+import { startDaemon } from "./start-daemon.ts";
 import { until } from "./until.ts";
 
 /** So that a second restart need not be waited for. */
@@ -18,12 +18,7 @@ health_monitoring:
   intervention: { termination: { grace_seconds: 2 } }
 `;
 
-let daemon: Daemon;
-let desk: string;
-holdForAll({ config }, (started, folder) => {
-  daemon = started;
-  desk = folder;
-});
+holdForAll({ config });
 
 /** Of `/proc/PID/stat`, or `null` when it is gone. */
 function sessionOf(pid: number): number | null {

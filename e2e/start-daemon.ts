@@ -76,7 +76,8 @@ export async function startDaemon(plan: DaemonPlan = {}): Promise<Daemon> {
 }
 
 /**
- * One daemon for all tests of a file that only need one to be there. Held agents need one of their own: what has its home ends with their test.
+ * One daemon for all tests of a file that only need one to be there. Tests of held agents need a daemon of their own:
+ * all processes of a home end with the test.
  */
 export function shareDaemon(): () => Daemon {
   let shared: Daemon | undefined;
@@ -87,7 +88,7 @@ export function shareDaemon(): () => Daemon {
   return () => shared ?? expect.fail("a shared daemon is there only during a test");
 }
 
-/** A beat every second; another second of grace keeps a busy machine that runs these tests from looking like a silent agent. */
+/** A beat every second. One more second of grace keeps agents on a busy machine from being taken for silent. */
 export const quickBeats = `
 preset: fleet
 health_monitoring:

@@ -1,6 +1,6 @@
 const pollEvery = 50;
 
-/** Looks again and again until there is something to return; fails with `what` when there is nothing for a very long time. */
+/** Looks again and again until there is something to return. Fails with `what` when there is nothing for a minute. */
 export async function until<T>(
   what: string,
   look: () => Promise<T | undefined | null | false> | T | undefined | null | false,

@@ -8,8 +8,8 @@ import { until } from "./until.ts";
 const manager = ["/lib/systemd/systemd", "/usr/lib/systemd/systemd"].find((file) => existsSync(file));
 
 /**
- * A systemd of one user with this home, where the machine itself need not have been booted with one: it believes so inside a mount namespace of its own.
- * Its control groups are below one of its own, too.
+ * A systemd of one user with this home, where the machine itself need not have been booted with one: it believes so
+ * inside a mount namespace of its own. Its control groups are below one of its own, too.
  */
 export async function startUserSystemd(home: string): Promise<Record<string, string>> {
   if (manager === undefined) throw new Error("there is no systemd here");

@@ -12,8 +12,9 @@ import { until } from "./until.ts";
 const hash = "0".repeat(64);
 
 /**
- * Written by hand, so that a slip in the code's own table shows. O owner, C orchestrator, V viewer, A the agent w with its task t, Q the agent w without a
- * task, X another agent with another task (its policy lets it see w), P whoever has only a ping address of w, N nobody; – refused.
+ * Written by hand, so that a slip in the code's own table shows. O owner, C orchestrator, V viewer, A the agent w with
+ * its task t, Q the agent w without a task, X another agent with another task (its policy lets it see w), P whoever
+ * has only a ping address of w, N nobody; – refused.
  */
 const matrix = `
 O C V A Q X P N  GET    /livez

@@ -5,25 +5,25 @@ const daemon = "packages/daemon/src";
 export const taskGuards = [
   {
     name: "a task is given out only when all that it depends on is completed",
-    file: `${core}/tasks/accept-claim.ts`,
+    file: `${core}/tasks/supervise-task.ts`,
     find: '      if (!signal.ready) return "not-ready";\n',
     replace: "",
   },
   {
     name: "and to nobody while another has it",
-    file: `${core}/tasks/accept-claim.ts`,
+    file: `${core}/tasks/supervise-task.ts`,
     find: '    case "running":\n      return "taken";',
     replace: '    case "running":\n      return null;',
   },
   {
     name: "nor while it is meant for another",
-    file: `${core}/tasks/accept-claim.ts`,
+    file: `${core}/tasks/supervise-task.ts`,
     find: '      if (task.reservedFor !== null && task.reservedFor !== signal.agentId) return "taken";\n',
     replace: "",
   },
   {
     name: "only the present claim speaks for a task",
-    file: `${core}/tasks/accept-word.ts`,
+    file: `${core}/tasks/supervise-task.ts`,
     find: '  if (word.claim !== undefined && word.claim !== present) return "claim-lost";\n',
     replace: "",
   },
@@ -65,19 +65,19 @@ export const taskGuards = [
   },
   {
     name: "nor for a stall",
-    file: `${core}/tasks/task-deadlines.ts`,
+    file: `${core}/tasks/watch-task-clocks.ts`,
     find: "  Math.max(task.updatedAt, lastGap(doubt)?.to ?? task.updatedAt);",
     replace: "  Math.max(task.updatedAt, doubt.gaps.length === 0 ? 0 : task.updatedAt);",
   },
   {
     name: "to mean a claim is no work",
-    file: `${core}/tasks/note-work.ts`,
+    file: `${core}/tasks/change-task.ts`,
     find: "  return { ...task, state: { ...state, claim: refreshed(state.claim, now) } };\n}",
     replace: "  return { ...task, updatedAt: now, state: { ...state, claim: refreshed(state.claim, now) } };\n}",
   },
   {
     name: "nothing is taken away for its timeout in a freeze",
-    file: `${core}/tasks/task-deadlines.ts`,
+    file: `${core}/tasks/watch-task-clocks.ts`,
     find: '  frozen || mode === "observe";',
     replace: '  mode === "observe" && (frozen || true);',
   },

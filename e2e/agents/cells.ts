@@ -2,7 +2,10 @@ import type { Eye, NudgeChannel } from "@rouse/contract";
 import type { Mode, ProgramName } from "./programs.ts";
 import type { Scenario } from "./scenarios.ts";
 
-/** How an agent that was put off goes on: its model is asked again with the conversation, whoever sees to that, or a person is told what is the matter. */
+/**
+ * How an agent that was put off goes on: its model is asked again with the conversation, whoever sees to that, or a
+ * person is told what is the matter.
+ */
 export type GoesOn = "conversation" | "person";
 
 /** One cell of the table: a program, started in one way, in one situation. */

@@ -2,7 +2,10 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { processesOf } from "../end-agents.ts";
 
-/** Ends what a cell that was broken off left behind: agents outlive the monitor and the tests, and one in a loop would go on for ever. */
+/**
+ * Ends the agents of a cell that was broken off: they outlive the monitor and the tests, and a loop would go on for
+ * ever.
+ */
 export function endRun(runs: string): void {
   const left = readdirSync(runs).flatMap((name) => processesOf(join(runs, name, "home")));
   for (const pid of left) {

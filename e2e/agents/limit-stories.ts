@@ -41,7 +41,10 @@ function mustWaitAllTheWhile(during: readonly Saying[]): void {
   if (other !== undefined) throw new Error(`it was ${other.health.activity.kind} while its limit stood`);
 }
 
-/** The advertised reset comes, and the quota is still used up: it is not started before it is not, and its model is not asked to find out. */
+/**
+ * At the advertised reset the quota is still used up: the agent waits until it is not, and its model is not asked to
+ * find out.
+ */
 export const quota: Story = {
   may: ["restart"],
   well: true,

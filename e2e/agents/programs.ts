@@ -4,8 +4,8 @@ export const programNames = ["claude", "codex", "opencode", "gemini"] as const;
 export type ProgramName = (typeof programNames)[number];
 
 /**
- * How a program is started. `stream`: once, with its stream of JSON; `plain`: once, printing text; `spawn`: its full screen under `rouse spawn`;
- * `run`: its full screen under `rouse run`, in somebody's terminal.
+ * How a program is started. `stream`: once, with its stream of JSON; `plain`: once, printing text; `spawn`: its full
+ * screen under `rouse spawn`; `run`: its full screen under `rouse run`, in somebody's terminal.
  */
 export const modes = ["stream", "plain", "spawn", "run"] as const;
 export type Mode = (typeof modes)[number];

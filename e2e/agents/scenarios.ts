@@ -1,7 +1,10 @@
 /** One thing the model does in an answer. */
 export type Act =
   | { readonly does: "say"; readonly text: string }
-  /** `asks`: outside the sandbox, where the program has one, so that a person must allow it. `behind`: in the background, and the program wakes it when that is over. */
+  /**
+   * `asks`: the tool runs outside the program's sandbox, so that a person must allow it. `behind`: it runs in the
+   * background, and the program wakes the model when it is over.
+   */
   | { readonly does: "run"; readonly command: string; readonly asks?: boolean; readonly behind?: boolean }
   | { readonly does: "read"; readonly file: string }
   | { readonly does: "edit"; readonly file: string; readonly old: string; readonly new: string }
@@ -23,7 +26,10 @@ export type Turn =
   | Refusal
   | { readonly kind: "hang" };
 
-/** What the model knows when it is asked: the results of tools in the conversation, whether a nudge is in it, how long ago it was refused first. */
+/**
+ * What the model knows when it is asked: the tool results and nudges in the conversation, and how long ago it was
+ * first refused.
+ */
 export interface Asked {
   readonly results: number;
   readonly nudged: boolean;

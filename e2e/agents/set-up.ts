@@ -23,7 +23,10 @@ declare module "vitest" {
   }
 }
 
-/** Installs before the first cell, and shows the table after the last. What was asked for comes from scripts/test-agents.mjs. */
+/**
+ * Installs before the first cell, and shows the table after the last. What was asked for comes from
+ * scripts/test-agents.mjs.
+ */
 export default function setUp(project: TestProject): () => void {
   const { ROUSE_AGENTS_PROGRAM, ROUSE_AGENTS_SCENARIO, ROUSE_AGENTS_MODE, ROUSE_AGENTS_RECORD } = process.env;
   const asked = programNames.filter((name) => name === oneOf("program", programNames, ROUSE_AGENTS_PROGRAM, name));

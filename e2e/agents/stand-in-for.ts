@@ -14,8 +14,8 @@ export interface StandIn {
 }
 
 /**
- * A proxy that answers for one host, by passing everything on to an address on loopback, and lets nobody through to any other: for programs that ask a
- * fixed address. The certificate is made for this once and trusted by nobody else.
+ * A proxy that answers for one host, by passing everything on to an address on loopback, and lets nobody through to
+ * any other: for programs that ask a fixed address. The certificate is made for this once and trusted by nobody else.
  */
 export async function standInFor(host: string, folder: string, to: string): Promise<StandIn> {
   const [key, certificate] = [join(folder, "stand-in.key"), join(folder, "stand-in.pem")];

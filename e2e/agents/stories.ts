@@ -28,7 +28,10 @@ const foundByCall = 6;
 /** Some twenty calls: whoever has not found it by then goes by something else. */
 const loopFoundWithin = 40_000;
 
-/** Started again only where the program found its loop itself and ended: whoever runs would have to be stopped first, which is harm. */
+/**
+ * An agent in a loop is started again only where its program found the loop and ended: a running agent would have to
+ * be stopped first, which is harm.
+ */
 const loop: Story = {
   may: ["nudge", "restart"],
   well: false,
@@ -42,7 +45,10 @@ const loop: Story = {
   },
 };
 
-/** Stuck, or, of a program that looks for loops itself and has stopped, that this is no success, or that it asks: the model in this story never does. */
+/**
+ * Rouse says that the agent is stuck. Where the program looks for loops itself and has stopped, Rouse says instead that
+ * this is no success, or that the agent asks, which the model in this story never does.
+ */
 function loopFound(watched: Watched): { at: number; said: string } | null {
   const stuck = watched
     .events("HEALTH_STATE_CHANGED")
@@ -90,7 +96,10 @@ const nudge: Story = {
   },
 };
 
-/** Nobody came to whom it was handed, and it goes on in circles: until a person speaks to it no tool is used, and the model is hardly asked. */
+/**
+ * An agent that was handed over goes on in circles while nobody comes: until a person speaks to it no tool is used,
+ * and the model is hardly asked.
+ */
 const contain: Story = {
   may: ["nudge"],
   well: false,
@@ -231,7 +240,10 @@ const context: Story = {
   },
 };
 
-/** One that is over a moment later is seen in what happened, and not by whoever asks now and then; then its end may be all that is told, with why. */
+/**
+ * A state that is over a moment later shows in the events, not to whoever asks now and then. Then the end, with its
+ * reason, may be all that is told.
+ */
 function contextFull(watched: Watched): { at: number; said: string } | null {
   for (const event of watched.events("HEALTH_STATE_CHANGED", "AGENT_NEEDS_YOU")) {
     const { to, findings = [], what } = event.payload as { to?: string; findings?: Finding[]; what?: Question };
@@ -250,8 +262,8 @@ const killed: Story = {
   well: false,
   async play(watched) {
     await atWork(watched);
-    // Programs write their conversation down a moment after they went on with it (Claude Code up to a tenth of a second): the last result may be lost with
-    // the process, and nobody can bring it back. Those before it may not.
+    // Programs write their conversation down a moment after they went on with it (Claude Code up to a tenth of a
+    // second): the last result may be lost with the process, and nobody can bring it back. Those before it may not.
     await requestOf(watched, "has three results", 60_000, ({ results }) => results >= 3);
     const at = Date.now();
     // All of it: a server that it left behind would go on with the conversation, and look like its next life.
@@ -286,7 +298,10 @@ const cleared: Story = {
   },
 };
 
-/** Taken up by its own command, and killed before anybody has spoken to it: the same command takes it up again, and nobody says that it was lost. */
+/**
+ * A conversation is taken up by its own command, and the agent killed before anybody has spoken to it: the same
+ * command takes it up again, and nobody says that it was lost.
+ */
 const continued: Story = {
   may: ["restart"],
   well: false,

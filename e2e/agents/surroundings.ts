@@ -50,7 +50,8 @@ export const prepare: Readonly<Record<ProgramName, (place: Place, mode: Mode, sc
       customApiKeyResponses: { approved: [key.slice(-20)], rejected: [] },
       projects: { [place.folder]: { ...project, allowedTools: [] } },
     });
-    // Only a subscriber has a usage limit; who pays by the key is told to slow down. What is left of it only a whole login is told.
+    // Only a subscriber has a usage limit; a client with an API key is told to slow down. How much is left is told
+    // only to a whole login.
     const token = "sk-ant-oat01-notatokennotatokennotatokennotatoken";
     const { standIn } = place;
     if (standIn !== null) write(join(place.settings, ".credentials.json"), claudeLogin(token));

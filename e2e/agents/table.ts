@@ -47,8 +47,9 @@ const begin = "<!-- table:begin -->";
 const end = "<!-- table:end -->";
 
 /**
- * The page with these lines in its table, in the order of `all`. A line that was not played this time stays as it was, so that one program can be tried
- * anew without the others; one that is not in `all` any more goes. `played`: a sentence for each program, which begins with its name.
+ * The page with these lines in its table, in the order of `all`. A line that was not played this time stays as it was,
+ * so that one program can be tried anew without the others; one that is not in `all` any more goes. `played`: a
+ * sentence for each program, which begins with its name.
  */
 export function writeLines(
   page: string,

@@ -136,6 +136,8 @@ export const AgentHealth = z
     /** Nothing more will happen to it by itself. `null` while it lives, has leftovers, or may be started again. */
     over: OverReport.nullable(),
     lastHeartbeat: z.string().nullable(),
+    /** The newest of its heartbeats, its steps, its output and what its program reported. */
+    lastHeard: z.string().nullable(),
     lastCheckpoint: z.string().nullable(),
     metrics: AgentMetrics,
     circuitBreakers: z.array(CircuitBreakerStatus),

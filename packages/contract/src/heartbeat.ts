@@ -17,7 +17,7 @@ const AgentTime = z
 
 const Count = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 
-/** What an agent may say of itself: an activity, that its run failed, or one of the statuses of older agents (DEGRADED, TERMINATED, …). */
+/** What an agent may say of itself: an activity, that its run failed, or a status of older agents (DEGRADED, …). */
 export const agentStatuses = [
   "STARTING",
   "RUNNING",
@@ -68,13 +68,16 @@ export const Heartbeat = z
     toolCallCount: Count.optional(),
     agentType: Id.optional(),
     node: Id.optional(),
-    /** Its own promise, until a beat without it: it is heard again within so long. The first that is missed, by more than `graceSeconds`, is told. */
+    /**
+     * A promise to be heard again within this time, until a beat without it. The first beat that is late by more than
+     * `graceSeconds` is told.
+     */
     everySeconds: z.number().min(1).max(longestPromiseSeconds).optional(),
     graceSeconds: z.number().min(0).max(longestPromiseSeconds).optional(),
     healthMetrics: HealthMetrics.optional(),
-    /** Ids of commands it has read: the evidence that a nudge was seen. */
+    /** Ids of commands the agent has read: the evidence that a nudge was seen. */
     seen: z.array(z.string().max(300)).max(20).optional(),
-    /** Who has read them. Only `agent` is a receipt: a timer that fetches commands has shown them to nobody. `program` when not given. */
+    /** Who has read them; `program` when not given. Only `agent` is a receipt: a timer shows commands to nobody. */
     seenBy: z.enum(["agent", "program"]).optional(),
     answer: AgentAnswer.optional(),
     checksum: z.string().max(200).optional(),
@@ -154,7 +157,7 @@ export const Command = z
   });
 export type Command = z.infer<typeof Command>;
 
-/** What an agent gets that checks in: the nudges it had not seen, and once where to go on. */
+/** The answer to a check-in: the nudges that the agent had not seen, and once where to go on. */
 export const CheckInAnswer = z
   .object({ agentId: z.string(), commands: z.array(Command) })
   .meta({ id: "CheckInAnswer" });

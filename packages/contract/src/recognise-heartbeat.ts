@@ -17,7 +17,7 @@ const isStatus = (value: unknown): boolean => value === undefined || statuses.ha
 const waitKinds: ReadonlySet<unknown> = new Set(WaitKind.options);
 const isWait = (value: unknown): boolean => value === undefined || waitKinds.has(value);
 
-/** `false` when it is not plainly what a tool or a model request looks like. */
+/** `false` when the value is not plainly an open tool or model request. */
 function readOpen(value: unknown): OpenWork | null | undefined | false {
   if (value === undefined || value === null) return value;
   if (typeof value !== "object") return false;
@@ -33,8 +33,9 @@ function readOpen(value: unknown): OpenWork | null | undefined | false {
 }
 
 /**
- * Recognises the ordinary heartbeat at a fraction of the schema's cost; this runs for every beat. It only ever says yes to what the schema `Heartbeat`
- * says yes to, with the same result (a test holds the two together); `null` means "ask the schema", which also knows how to complain.
+ * Recognises the ordinary heartbeat at a fraction of the schema's cost; this runs for every beat. It accepts only what
+ * the schema `Heartbeat` accepts, with the same result; a test holds the two together. `null` means "ask the schema",
+ * which also says what is wrong.
  */
 export function recogniseHeartbeat(message: Record<string, unknown>): Heartbeat | null {
   const m = message as Partial<Heartbeat>;
@@ -63,7 +64,7 @@ export function recogniseHeartbeat(message: Record<string, unknown>): Heartbeat 
     isId(m.agentType) &&
     isId(m.node);
   if (!isOrdinary) return null;
-  // Always the same shape, whatever was left out: what reads it stays fast.
+  // The object always has the same shape, whatever was left out, so that code which reads it stays fast.
   return {
     agentId: m.agentId,
     taskId: m.taskId,

@@ -214,6 +214,20 @@ describe("a record", () => {
     expect(recovery).toEqual({ restarts: [], restartedAt: null, attempts: [], recovered: null });
   });
 
+  it("of before there were groups keeps what each field said, also where it is called otherwise now", () => {
+    const { agentId: _, health: __, beats: ___, facts: ____, ...others } = flat;
+    const { findings: _____, terminal: ______, incident: _______, nudge: ________, ...plain } = others;
+    for (const name of Object.keys(plain)) {
+      const read = readRecord(JSON.stringify({ ...flat, [name]: "as it was" }));
+      expect(JSON.stringify(read), name).toContain('"as it was"');
+    }
+    const { task, ending, recovery, work } = readRecord(
+      JSON.stringify({ ...flat, taskAssignedAt: 5, taskClaimed: true, stopRefused: "protected", recoveries: [7] }),
+    );
+    expect(task).toMatchObject({ id: "t1", assignedAt: 5, claimed: true });
+    expect([ending.refused, recovery.attempts, work.clock]).toEqual(["protected", [7], flat.work]);
+  });
+
   it("of before there were groups is gone on with: the answer to the stop that was out is understood", () => {
     const outcome = { kind: "stop", stop: { kind: "stopped", forced: false, processes: 2 } } as const;
     const signal = { kind: "action-outcome", key: flat.stop.key, outcome } as const;

@@ -269,6 +269,20 @@ describe("deadlines of held agents are data", () => {
 });
 
 describe("one turn for a held agent", () => {
+  it("that completes and asks in one report after a gap ends: the ladder does not go round", () => {
+    const sights: Sight[] = [
+      { kind: "completed", pattern: "a" },
+      { kind: "asks", what: "prompt", pattern: "a" },
+    ];
+    const lived: Step[] = [
+      { do: "live", seconds: 40 },
+      { do: "blind", steps: 1 },
+      { do: "report", sights, ago: 250 },
+    ];
+    for (const lookEvery of [undefined, step])
+      expect(() => tell({ structured: false, task: false, family: "generic" }, lived, lookEvery)).not.toThrow();
+  });
+
   it("a record is plain data: saved and read back it is the same", () => {
     fc.assert(
       fc.property(kinds, fc.array(steps, { maxLength: 25 }), (kind, lived) => {

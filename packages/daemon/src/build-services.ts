@@ -1,6 +1,5 @@
 import type { OrderAnswer, OrderRequest } from "@rouse/contract";
-import { carryOutActions } from "./agents/carry-out-action.ts";
-import { recheckGate } from "./agents/recheck-gate.ts";
+import { carryOutActions, recheckGate } from "./agents/carry-out-action.ts";
 import { attendCheckpoints } from "./checkpoints/attend-checkpoints.ts";
 import { keepCheckpoints } from "./checkpoints/keep-checkpoints.ts";
 import { takeWords } from "./escalations/take-words.ts";

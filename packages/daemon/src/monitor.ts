@@ -9,12 +9,12 @@ import type {
   RouseEvent,
   SavedEvent,
 } from "@rouse/contract";
-import { connectHolders } from "./agents/connect-holders.ts";
+import { takeOutcomes } from "./agents/carry-out-action.ts";
+import { hearRegistrations } from "./agents/enroll-agents.ts";
 import { hearBeats, type SentBeat } from "./agents/hear-beats.ts";
-import { hearRegistrations } from "./agents/hear-registrations.ts";
+import { connectHolders } from "./agents/hear-holders.ts";
 import type { ActivityListener, Counters } from "./agents/host-agents.ts";
 import { createReports, type Reports } from "./agents/report.ts";
-import { takeOutcomes } from "./agents/take-outcome.ts";
 import { anchorSeals } from "./audit/anchor-seals.ts";
 import { whereTrailEnds } from "./audit/audit-trail.ts";
 import { type AuditReader, readAuditOf } from "./audit/read-audit.ts";
@@ -25,12 +25,13 @@ import { type AnswerOnce, answerOnce } from "./engine/answer-once.ts";
 import { applyConfig } from "./engine/apply-config.ts";
 import { buildEngine } from "./engine/build-engine.ts";
 import { canaryEvery, keepCanary } from "./engine/canary.ts";
-import { judgeDue, tickEvery } from "./engine/judge-due.ts";
+import { judgeDue } from "./engine/judge-due.ts";
 import { startOutbox } from "./engine/outbox.ts";
 import { resumeMonitor } from "./engine/resume-monitor.ts";
 import { applyRetention, retentionEvery } from "./engine/retention.ts";
 import type { Moment } from "./engine/steady-clock.ts";
 import { type EachSlice, takeInSlices } from "./engine/take-in-slices.ts";
+import { tickEvery } from "./engine/watch-self.ts";
 import type { SigningKey } from "./home/signing-key.ts";
 import { type Given, noteRefusals, type RefusedSpeaker } from "./orders/note-orders.ts";
 import { freezeAndThaw, obeyPeople } from "./orders/obey-people.ts";
@@ -68,43 +69,43 @@ export interface MonitorParts {
 }
 
 export interface Monitor extends Reports {
-  /** Answers once every beat is on disk. With callbacks, because this is done for every beat. */
+  /** Answers once every beat is on disk. Callbacks instead of promises, because this runs for every beat. */
   takeBeats(
     sent: readonly SentBeat[],
     taken: (acks: readonly HeartbeatAck[]) => void,
     failed: (error: unknown) => void,
   ): void;
-  /** For whatever takes long for one request. */
+  /** Takes a long request a slice at a time. */
   readonly eachSlice: EachSlice;
-  /** What an agent tells of its steps. Answers once it is on disk. */
+  /** Takes what an agent tells of its steps. Answers once it is on disk. */
   takeSteps: HearSteps;
   register(registration: unknown): Promise<AgentHealth>;
   freeze(actor: string, reason: string, as?: string): Promise<void>;
   thaw(actor: string, reason: string, as?: string): Promise<void>;
-  /** A person's orders. They answer when it is done, refused, or has taken a minute. */
+  /** A person's order. Answers when it is carried out or refused, or has taken a minute. */
   terminate(agentId: string, request: Given<OrderRequest>): Promise<OrderAnswer>;
   recover(agentId: string, request: Given<OrderRequest>): Promise<OrderAnswer>;
-  /** Takes an agent that is over out of the list. */
+  /** Removes an agent that is over. */
   remove(agentId: string, request: Given<RemoveRequest>): Promise<RemovedAgent>;
   /** Requests that carry a key are obeyed once. */
   readonly answerOnce: AnswerOnce;
-  /** What is done about agents and their work: words, questions, tasks, checkpoints, recovery. */
+  /** What acts on agents and their work: words, questions, tasks, checkpoints, recovery. */
   readonly help: Help;
   readonly audit: AuditReader;
   readonly readClock: () => Moment;
   reload(config: Config): void;
   noteRefusedConfig(problems: string[]): void;
-  /** Somebody said with an agent's token what is not that agent's to say. The first, second, fourth, eighth … time is an event. */
+  /** An agent's token was used to say what is not that agent's to say. The first, second, fourth … time is an event. */
   noteRefusedSpeaker(refused: RefusedSpeaker): void;
-  /** Somebody with a token asked for what is not for its role. The first, second, fourth, eighth … time is a line of the audit trail. */
+  /** Somebody asked for what their token's role may not. The first, second, fourth, eighth … time is an audit line. */
   noteRefusedRole(principal: string, asked: string): void;
-  /** A decision came that was not signed by whom it should be. */
+  /** A decision came without the right signature. */
   noteBadSignature(escalation: string, because: string): void;
-  /** How the canary gets out: set once the path it must take is open. */
+  /** Sets how the canary is sent, once the path it must take is open. */
   sendCanaryBy(send: () => Promise<void>): void;
   onEvents(listener: (events: readonly SavedEvent[]) => void): () => void;
   onBeat(listener: (beat: Heartbeat, time: number) => void): () => void;
-  /** An agent does something else now. */
+  /** Tells when an agent does something else. */
   onActivity(listener: ActivityListener): () => void;
   lastEventId(): number;
   config(): Config;
@@ -112,7 +113,7 @@ export interface Monitor extends Reports {
   stop(): Promise<void>;
 }
 
-/** The whole monitor around one store: starts, goes on where the last one stopped, judges, and stops. */
+/** Starts a whole monitor around one store: it goes on where the last one stopped, and judges until it is stopped. */
 export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   let current = parts.config;
   const config = (): Config => current;
@@ -140,7 +141,6 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   const { meetWith, settle } = connectHolders(common);
   const { sendCanaryBy, sendCanary, takeCanary, canaryIsMissing } = keepCanary(common);
   const { takeBeats, onBeat, lastBeatAt } = hearBeats({ ...common, takeCanary });
-  const storeIsDown = (): boolean => commits.down() !== null;
 
   sealing.start();
   resumeMonitor({ ...common, seals, orders, resumption, tasks, outbox });
@@ -156,7 +156,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
     anchoring.take(commit.audit);
   }
 
-  /** Nothing is begun, asked or ordered any more. */
+  /** Ends every action: nothing is begun, asked or ordered any more. */
   function stopActing(): Promise<void> {
     outbox.stop();
     parts.orchestrator.close();
@@ -200,7 +200,7 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
       events: engine.eventsSaved(),
       agents: roster.size(),
       outbox: outbox.waiting(),
-      storeDown: storeIsDown(),
+      storeDown: commits.down() !== null,
     }),
     async stop() {
       if (repeating.stopped()) return;

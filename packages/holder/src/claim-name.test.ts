@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { claimName, claimWhenFree, nextIncarnation } from "./claim-name.ts";
 import { identityOf } from "./processes/read-processes.ts";
-import { holderFiles } from "./protocol/holder-files.ts";
+import { holderFiles, lastLifeFile } from "./protocol/holder-files.ts";
 import type { HolderFile, ProcessId } from "./protocol/spec.ts";
 
 let home: string;
@@ -120,5 +120,13 @@ describe("the number of a life", () => {
     writeFileSync(files().spec, JSON.stringify({ incarnation: 4 }));
     expect(nextIncarnation(home, "a1")).toBe(5);
     expect(existsSync(files().holder)).toBe(false);
+  });
+
+  it("goes on after that of an agent of the same name that was removed", () => {
+    mkdirSync(join(home, "holders"), { recursive: true });
+    writeFileSync(lastLifeFile(home, "a1"), "7");
+    expect([nextIncarnation(home, "a1"), nextIncarnation(home, "a2")]).toEqual([8, 1]);
+    writeFileSync(lastLifeFile(home, "a1"), "nonsense");
+    expect(nextIncarnation(home, "a1")).toBe(1);
   });
 });

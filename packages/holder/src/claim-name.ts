@@ -2,8 +2,9 @@ import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, renameSync, r
 import { dirname } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Fault } from "@rouse/contract";
+import { attempt } from "./attempt.ts";
 import { areSame, identityOf, isSame as isStillThere } from "./processes/read-processes.ts";
-import { holderFiles } from "./protocol/holder-files.ts";
+import { holderFiles, lastLifeFile } from "./protocol/holder-files.ts";
 import type { HolderFile, ProcessId, Spec } from "./protocol/spec.ts";
 import { writeBeside, writeWhole } from "./write-whole.ts";
 
@@ -67,10 +68,11 @@ export async function claimWhenFree(home: string, wanted: HolderFile, from: Proc
   }
 }
 
-/** The spec of the last life has its number. */
+/** The spec of the last life has its number; of an agent that was removed, a file of its own. */
 export function nextIncarnation(home: string, agentId: string): number {
   const { incarnation } = readJson(holderFiles(home, agentId).spec) ?? {};
-  return Number.isSafeInteger(incarnation) ? (incarnation as number) + 1 : 1;
+  const removed = Number(attempt(() => readFileSync(lastLifeFile(home, agentId), "utf8")) ?? 0);
+  return Math.max(...[incarnation, removed].map((last) => (Number.isSafeInteger(last) ? (last as number) : 0))) + 1;
 }
 
 function ours(path: string, wanted: HolderFile): Claim {

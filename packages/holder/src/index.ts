@@ -24,6 +24,7 @@ export {
   type HolderFiles,
   holderFiles,
   holdersFolder,
+  lastLifeFile,
   readSecret,
   readStore,
   storeFile,

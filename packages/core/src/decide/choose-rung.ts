@@ -155,6 +155,8 @@ function chooseOpening(record: AgentRecord, context: Context): Rung {
   const { handedOver } = record.ladder;
   if (handedOver !== null) return isBack(record, handedOver, illness) ? { kind: "take-back" } : wait();
   if (policy.mode === "observe" || !policy.enabled) return wait();
+  // A verdict from before may stand until its holder has reported anew; an agent that has finished is ill no more.
+  if (record.work.activity.kind === "FINISHED") return wait();
   if (illness === null) return wait(unchangedAt(record, now, policy));
   // The owner's rule needs nobody's answer.
   if (isMatterOfFleet(record, doubt) && stopByRule(record, policy) === null) return wait();

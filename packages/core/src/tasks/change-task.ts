@@ -11,13 +11,14 @@ export interface Change {
   readonly releasedBecause?: TaskReason;
   /** The open alert was raised for this very change. */
   readonly keepAlert?: boolean;
-  readonly facts?: Partial<Omit<TaskRecord, "taskId" | "state" | "because" | "alert" | "alertsRaised">>;
+  readonly facts?: Partial<Omit<TaskRecord, "taskId" | "changedAt" | "state" | "because" | "alert" | "alertsRaised">>;
 }
 
 /** The one place where a task changes its state: who lost or got the claim, why, and who has to be told. */
 export function changeTask(before: TaskRecord, change: Change, now: MonoMs): Changed {
   const { to, because, facts } = change;
-  const after: TaskRecord = { ...before, ...facts, state: to, because };
+  const changedAt = to.status === before.state.status ? before.changedAt : now;
+  const after: TaskRecord = { ...before, ...facts, changedAt, state: to, because };
   const moved: Changed = { task: after, events: tellChange(before, after, change), actions: [] };
   return change.keepAlert === true
     ? moved

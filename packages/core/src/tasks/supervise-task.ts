@@ -88,7 +88,11 @@ export const taskMachine: Machine<TaskRecord, TaskSignal, TaskContext, TaskReply
     return { record: task, reply, events, actions };
   },
   wakeAt: ({ wakeAt }) => wakeAt,
-  restore: (saved) => JSON.parse(saved) as TaskRecord,
+  restore(saved) {
+    const task = JSON.parse(saved) as TaskRecord;
+    // An earlier version did not save when the status changed.
+    return { ...task, changedAt: task.changedAt ?? task.updatedAt };
+  },
   serialise: JSON.stringify,
 };
 

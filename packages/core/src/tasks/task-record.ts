@@ -80,6 +80,8 @@ export interface TaskRecord {
   readonly createdAt: MonoMs;
   /** The last work on it: a claim, an update, a checkpoint. */
   readonly updatedAt: MonoMs;
+  /** When it came into its status. */
+  readonly changedAt: MonoMs;
   /** An agent's own words: shown, never acted upon. */
   readonly note: string | null;
   readonly state: TaskState;
@@ -110,6 +112,7 @@ export function newTask(request: TaskRequest, now: MonoMs): TaskRecord {
     dependsOn: request.dependsOn,
     createdAt: now,
     updatedAt: now,
+    changedAt: now,
     note: null,
     state: { status: "pending" },
     because: "created",

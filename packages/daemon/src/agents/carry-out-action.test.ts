@@ -577,7 +577,10 @@ describe("in a freeze", () => {
 });
 
 describe("an agent that is down", () => {
-  /** The run before is killed while an agent is down; somebody says by hand, so long before or after that, that it is to stay so. */
+  /**
+   * The run before is killed while an agent is down; somebody says by hand, so long before or after that, that it is
+   * to stay so.
+   */
   async function keptDown(said: number, frozen: boolean, startAgain: Holders["startAgain"]) {
     const before = await world({ hands: { startAgain } });
     before.isHeld();

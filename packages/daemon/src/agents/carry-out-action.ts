@@ -1,9 +1,11 @@
 import type { ContainOutcome, EpochMs, MonoMs } from "@rouse/contract";
-import type { Action, ActionOutcome, SavedWork } from "@rouse/core";
+import { type Action, type ActionOutcome, refuseKill, type SavedWork } from "@rouse/core";
+import { policySubject } from "../config/choose-policy.ts";
 import type { Alerts } from "../ports/alerts.ts";
 import type { Holders, Revival } from "../ports/holders.ts";
 import type { Log } from "../ports/log.ts";
 import type { Workspaces } from "../ports/workspaces.ts";
+import type { SharedServices } from "../shared-services.ts";
 
 type Of<K extends Action["kind"]> = Extract<Action, { kind: K }>;
 
@@ -27,7 +29,7 @@ export interface Hands {
   readonly toWall: (at: MonoMs) => EpochMs;
 }
 
-/** Who does what was decided: alerts are delivered, work is saved, processes are stopped, spoken to and started by their holders. */
+/** Does what was decided: delivers alerts, saves work, and has holders stop, nudge and start their agents. */
 export function carryOutActions(hands: Hands): (action: Action) => Promise<ActionOutcome> {
   const { alerts, holders, toWall } = hands;
   return async (action) => {
@@ -49,13 +51,14 @@ export function carryOutActions(hands: Hands): (action: Action) => Promise<Actio
         return { kind: "nudge", delivery };
       }
       case "withdraw-nudge": {
-        // Given again with a time that is over, it is begun no more, also where it is still to arrive. Taking it back is no intervention.
+        // The same nudge with a time in the past is not begun any more, even where the first is still on its way.
+        // Taking a nudge back is no intervention, so it does not wait for a freeze to end.
         const { agentId, incarnation, nudge } = action;
         await holders.nudge({ key: nudge, agentId, incarnation, text: "", notAfter: 0 });
         return "delivered";
       }
       case "withdraw-stop": {
-        // Whom it does not reach in time refuses the order for being late.
+        // A holder that this does not reach refuses the stop itself, for being late.
         const { agentId, incarnation, stop: key } = action;
         await holders.withdrawStop({ key, agentId, incarnation });
         return "delivered";
@@ -88,8 +91,8 @@ async function saveWork({ workspaces, folderOf }: Hands, action: Of<"save-work">
 }
 
 /**
- * Our own decision is not carried out blindly: when saving the order took so long that the gate shut, or when it could not be carried out, time has
- * passed, and it is decided anew.
+ * A stop of our own is not carried out blindly. When saving the order took so long that the gate shut, or when the
+ * order could not be carried out, time has passed and the stop is decided anew.
  */
 async function stop(hands: Hands, action: Of<"stop-agent">): Promise<ActionOutcome> {
   const { holders, log, stillOpen, thawed, toWall } = hands;
@@ -110,7 +113,10 @@ async function stop(hands: Hands, action: Of<"stop-agent">): Promise<ActionOutco
   }
 }
 
-/** To be let go is no intervention: it waits for nothing. What was decided long ago may by now be meant for an agent that is well. */
+/**
+ * Letting an agent go is no intervention and waits for nothing. An order to hold it back is checked after the wait: the
+ * agent may be well by then.
+ */
 async function contain(hands: Hands, action: Of<"contain-agent">): Promise<ContainOutcome> {
   const { kind: _, ...request } = action;
   if (action.how === "let-go") return hands.holders.contain(request);
@@ -124,7 +130,7 @@ async function startAgain(hands: Hands, action: Of<"restart-agent">): Promise<Ac
   await hands.thawed();
   const quota = afterLimit ? await hands.holders.quotaOf(agentId, incarnation) : null;
   if (quota?.kind === "used-up") return { kind: "limit-stands", resetsInMs: quota.resetsInMs };
-  // What there is to go on with may change in a freeze, and asking and reading take a while in which one can begin.
+  // Both the question and the reading take a while in which a freeze can begin, and a freeze can change the checkpoint.
   await hands.thawed();
   const revival = action.fresh === true ? null : await hands.revivalFor(action);
   await hands.thawed();
@@ -132,4 +138,48 @@ async function startAgain(hands: Hands, action: Of<"restart-agent">): Promise<Ac
   return "problem" in done
     ? { kind: "not-restarted", problem: done.problem }
     : { kind: "restarted", incarnation: done.incarnation, recovery: done.recovery };
+}
+
+/**
+ * Asks the kill gate once more at the instant of the signal: between the decision and its being on disk anything may
+ * have happened, even an outage of hours.
+ */
+export function recheckGate(parts: Pick<SharedServices, "roster" | "doubt" | "config" | "readClock">) {
+  return ({ agentId, key }: Of<"stop-agent">): boolean => {
+    const record = parts.roster.find(agentId)?.record;
+    if (record?.ending.stop?.key !== key) return false;
+    const { now } = parts.readClock();
+    const policy = parts.config().policyFor(policySubject(record));
+    // The budget has paid for this very stop: that it is empty now speaks against the next stop only.
+    const doubt = { ...parts.doubt.about(record, now), brake: null };
+    return refuseKill(record, { now, policy, doubt }, record.ending.stop.cause === "decided") === null;
+  };
+}
+
+interface OutcomeParts extends Pick<SharedServices, "agents" | "commits" | "readClock"> {
+  /** Calls back after every commit, until it is told to stop. */
+  readonly afterCommits: (look: () => void) => () => void;
+}
+
+/**
+ * Turns the outcomes of actions into signals. While the store is down no agent can be heard, so an outcome waits until
+ * the store is back and its outage is known as a gap: nobody is judged in between.
+ */
+export function takeOutcomes({ agents, commits, readClock, afterCommits }: OutcomeParts) {
+  let waiting: (readonly [Action, ActionOutcome])[] = [];
+
+  function wait(action: Action, outcome: ActionOutcome): void {
+    if (waiting.push([action, outcome]) > 1) return;
+    const unsubscribe = afterCommits(() => {
+      unsubscribe();
+      const late = waiting;
+      waiting = [];
+      for (const [action, outcome] of late) agents.actionDone(action, outcome, readClock());
+    });
+  }
+
+  return (action: Action, outcome: ActionOutcome): void => {
+    if (commits.down() === null) agents.actionDone(action, outcome, readClock());
+    else wait(action, outcome);
+  };
 }

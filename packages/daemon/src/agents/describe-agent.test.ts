@@ -61,6 +61,19 @@ it("shows when an agent that prints nothing last told of its work", () => {
   expect(show([], [{ kind: "output", rows: 1, novel: 1 }])).not.toHaveProperty("lastTold");
 });
 
+it("has heard an agent by its steps and by what its program tells, and not by what its holder sees", () => {
+  const at = "1970-01-01T00:01:00.000Z";
+  expect(showAt(90_000, { eyes: [hooks], sights: [{ kind: "model-asked" }] }).lastHeard).toBe(at);
+  expect(showAt(90_000, {}).lastHeard).toBeNull();
+  const birth = { agentId: "a", agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 };
+  const step = { kind: "stepped", events: [{ kind: "message", text: "hello" }] } as const;
+  const { record } = supervise(newRecord(birth, 0), step as never, { now: 60_000, policy, doubt: noDoubt });
+  expect(describeAgent(record, 90_000, (each) => each + 0, policy)).toMatchObject({
+    lastHeartbeat: null,
+    lastHeard: at,
+  });
+});
+
 it("shows of one that ended at its limit that it waits for that, and until when; of any other that it exited", () => {
   const exit = { code: 1, signal: null, cause: "by-itself" } as const;
   const limit: Sight = { kind: "rate-limited", pattern: "limit", resetsInMs: 60_000, by: "stream", what: "usage" };

@@ -2,6 +2,7 @@ import {
   type ActivityReport,
   type AgentHealth,
   type EpochMs,
+  type EvidenceClass,
   type FindingReport,
   type MonoMs,
   type Policy,
@@ -13,13 +14,19 @@ import {
   type AgentRecord,
   beatRhythm,
   type Doubt,
+  eyesOn,
   type Finding,
+  foresee,
   howOver,
   interventionsOf,
+  isEnough,
   isExited,
+  isOver,
   isStanding,
+  kindsOfEvidence,
   lastBeatHeard,
   limitSeenToAt,
+  newestFact,
   type Over,
   restartsAllowed,
   runsOnce,
@@ -40,7 +47,7 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, 
   const { facts } = record.seen;
   const heardAt = lastBeatHeard(record.beats);
   const over = howOver(record, policy);
-  // One that will be started again is not up meanwhile either.
+  // An agent that will be started again is not up meanwhile either.
   const upUntil = over?.at ?? record.seen.terminal?.exit?.at ?? now;
   return {
     agentId: record.agentId,
@@ -50,6 +57,7 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, 
     stateReason: record.health.reason,
     over: describeOver(over, toWall),
     lastHeartbeat: heardAt === null ? null : iso(heardAt),
+    lastHeard: describeLastHeard(record, heardAt, iso),
     lastCheckpoint: facts.checkpoint === null ? null : iso(facts.checkpoint.at),
     metrics: {
       uptimeSeconds: Math.max(0, Math.floor((upUntil - record.life.bornAt) / 1000)),
@@ -70,6 +78,16 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, 
     node: record.identity.node,
     terminal: record.seen.terminal === null ? null : describeTerminal(record, record.seen.terminal, iso, policy),
   };
+}
+
+/** What its holder sees of its processes is not heard from the agent itself. */
+function describeLastHeard(record: AgentRecord, beatAt: MonoMs | null, iso: (at: MonoMs) => string): string | null {
+  const { life, seen } = record;
+  const { terminal } = seen;
+  if (terminal === null) return life.heard ? iso(life.heardAt) : null;
+  const toldAt = tellsSteps(terminal) && terminal.output.at > life.bornAt ? terminal.output.at : null;
+  const heard = [beatAt, terminal.wroteAt, toldAt].filter((at) => at !== null);
+  return heard.length === 0 ? null : iso(Math.max(...heard));
 }
 
 function describeHandOver({ ladder: { handedOver, containment } }: AgentRecord, iso: (at: MonoMs) => string) {
@@ -122,7 +140,7 @@ function describeTerminal(
   };
 }
 
-/** As it holds now: how often may be its policy's word. */
+/** The restart rule as it holds now: how often may come from the policy. */
 function restartRuleOf(record: AgentRecord, policy: Policy): Pick<TerminalReport, "restartRule"> {
   const rule = record.seen.terminal?.restart;
   if (rule === undefined) return {};
@@ -163,7 +181,7 @@ function describeActivity(record: AgentRecord, iso: (at: MonoMs) => string): Act
   if (activity.kind === "WAITING") {
     const by =
       terminal !== null && terminal.wait === "provider" && activity.for === "provider" ? terminal.waitBy : null;
-    // Asked before it is started again, its program may have named a later reset.
+    // The program, asked before it is started again, may have named a later reset.
     const end = activity.for === "provider" && isStanding(limit) ? limit.until : activity.until;
     const until = end === null ? {} : { until: iso(end) };
     return { ...base, for: activity.for, ...until, ...(by === null ? {} : { by }) };
@@ -173,7 +191,7 @@ function describeActivity(record: AgentRecord, iso: (at: MonoMs) => string): Act
   return { ...base, open };
 }
 
-/** Only while it stands and the agent is to go on after it. */
+/** Shows a limit only while it stands and the agent is to go on after it. */
 function describeLimit(record: AgentRecord, iso: (at: MonoMs) => string): AgentHealth["limit"] {
   const { health } = record;
   const { limit } = record.seen;
@@ -229,5 +247,34 @@ export function describeGrounds(
       clockSkewSeconds: beats.skew === null ? null : Math.round(beats.skew / 100) / 10,
     },
     policy: { id: policy.id, mode: policy.mode },
+  };
+}
+
+/** What would be done about an agent if nothing changed, and through which eyes it is seen. */
+export function describeOutlook(
+  record: AgentRecord,
+  now: MonoMs,
+  policy: Policy,
+  doubt: Doubt,
+  toWall: ToWall,
+): Pick<WhyReport, "outlook" | "eyes"> {
+  const iso = (at: MonoMs): string => toIso(toWall(at));
+  const ended = isOver(record) || record.work.activity.kind === "FINISHED";
+  const stage = record.ladder.incident?.stage;
+  const decided = stage?.kind === "stopping" && stage.cause === "decided" ? (["order"] as const) : [];
+  const evidence: ReadonlySet<EvidenceClass> = new Set([
+    ...kindsOfEvidence(record, { now, policy, doubt }),
+    ...decided,
+  ]);
+  const newest = newestFact(record);
+  const next = ended || policy.mode === "observe" ? [] : foresee(record, { now, policy, doubt });
+  return {
+    outlook: {
+      quietSeconds: Number.isFinite(newest) && !ended ? Math.max(0, Math.floor((now - newest) / 1000)) : null,
+      evidence: [...evidence],
+      enough: isEnough(evidence),
+      next: next.map(({ what, at }) => ({ what, at: iso(at) })),
+    },
+    eyes: ended ? [] : eyesOn(record, now).map(({ at, ...seen }) => ({ ...seen, at: at === null ? null : iso(at) })),
   };
 }

@@ -1,9 +1,13 @@
-import { type AgentRegistration, Fault } from "@rouse/contract";
+import { type AgentHealth, AgentRegistration, describeIssues, Fault } from "@rouse/contract";
 import { type AgentRecord, newRecord, type Reply, type Signal } from "@rouse/core";
+import { policySubject } from "../config/choose-policy.ts";
+import type { Config } from "../config/read-config.ts";
 import type { Engine, Host } from "../engine/engine.ts";
+import type { GroupCommit } from "../engine/group-commit.ts";
 import type { RecordKeeper } from "../engine/keep-records.ts";
 import type { SelfDoubt } from "../engine/self-doubt.ts";
-import type { Moment } from "../engine/steady-clock.ts";
+import type { Moment, SteadyClock } from "../engine/steady-clock.ts";
+import { describeAgent } from "./describe-agent.ts";
 import type { Roster, Watched } from "./roster.ts";
 
 interface EnrollingParts {
@@ -15,7 +19,7 @@ interface EnrollingParts {
   readonly submit: Host<Watched, Signal, Reply | null>["submit"];
 }
 
-/** What an agent tells of itself the first time it is heard of. */
+/** What is known of an agent the first time it is heard of. */
 interface Newcomer {
   readonly agentType?: string | null | undefined;
   readonly node?: string | undefined;
@@ -23,7 +27,7 @@ interface Newcomer {
   readonly incarnation?: number | undefined;
 }
 
-/** How agents become known: announced by somebody, found with a holder, or by speaking themselves. */
+/** Agents become known when somebody registers them, when their holder is found, or when they speak themselves. */
 export function enrollAgents({ roster, doubt, records, engine, tellTasks, submit }: EnrollingParts) {
   function enroll(agentId: string, of: Newcomer, moment: Moment): Watched {
     const record = newRecord(
@@ -31,7 +35,7 @@ export function enrollAgents({ roster, doubt, records, engine, tellTasks, submit
         agentId,
         agentType: of.agentType ?? null,
         node: of.node ?? null,
-        incarnation: of.incarnation ?? 1,
+        incarnation: of.incarnation ?? roster.firstLife(agentId),
         taskId: of.taskId ?? null,
         gapsSeen: doubt.lastGap()?.id ?? 0,
       },
@@ -48,6 +52,7 @@ export function enrollAgents({ roster, doubt, records, engine, tellTasks, submit
 
   function register(registration: AgentRegistration, moment: Moment): Watched {
     const known = roster.find(registration.agentId);
+    if (known === undefined) roster.refuseFormerLife(registration.agentId, registration.incarnation ?? null);
     const watched = known ?? enroll(registration.agentId, registration, moment);
     const reply = submit(watched, { kind: "registered", registration }, moment);
     if (reply?.status === "rejected") {
@@ -65,3 +70,24 @@ export function enrollAgents({ roster, doubt, records, engine, tellTasks, submit
 }
 
 export type AgentEnroller = ReturnType<typeof enrollAgents>;
+
+interface RegisteringParts {
+  readonly engine: Pick<Engine, "begin">;
+  readonly agents: Pick<AgentEnroller, "register">;
+  readonly commits: GroupCommit;
+  readonly clock: SteadyClock;
+  readonly config: () => Config;
+}
+
+/** Takes a registration from outside. Once it is saved, answers how the agent does. */
+export function hearRegistrations({ engine, agents, commits, clock, config }: RegisteringParts) {
+  return async (sent: unknown): Promise<AgentHealth> => {
+    const parsed = AgentRegistration.safeParse(sent);
+    if (!parsed.success) throw new Fault("bad-request", describeIssues(parsed.error.issues, "registration"));
+    const moment = engine.begin();
+    const watched = agents.register(parsed.data, moment);
+    await commits.saved();
+    const { record } = watched;
+    return describeAgent(record, moment.now, clock.toWall, config().policyFor(policySubject(record)));
+  };
+}

@@ -24,7 +24,7 @@ import { type EachSlice, mostPerSlice } from "../engine/take-in-slices.ts";
 import type { AgentEnroller } from "./enroll-agents.ts";
 import type { Roster, Watched } from "./roster.ts";
 
-/** A beat as it came, and its text where there is one: what is kept is what was sent. */
+/** A beat as it came, and its text where there is one: the text is what is kept. */
 export interface SentBeat {
   readonly beat: unknown;
   readonly text?: string;
@@ -46,7 +46,7 @@ interface HearingParts {
   readonly eachSlice: EachSlice;
 }
 
-/** Takes beats, and answers once they are saved. With callbacks, because this is done for every beat. */
+/** Takes beats, and answers once they are saved. Callbacks instead of promises, because this runs for every beat. */
 export function hearBeats({ agents, commits, readClock, takeCanary, eachSlice }: HearingParts) {
   const listeners = new Set<BeatListener>();
   let lastBeatAt: MonoMs | null = null;
@@ -112,11 +112,21 @@ interface TakingParts {
   readonly counts: BeatCounts;
 }
 
-/** `text`: the beat as it was sent, where it is known. */
+/** `text` is the beat as it was sent, where it is known. */
 export type TakeBeat = (signal: HeartbeatSignal | RefusedBeat, moment: Moment, text?: string) => HeartbeatAck;
 
-/** Beats: refused, or a turn of the agent that sent it. An agent that nobody announced announces itself with its first beat. */
+/** A beat is refused, or becomes a turn of the agent that sent it. An unknown agent becomes known by its first beat. */
 export function beatTaker({ roster, enroll, submit, counts }: TakingParts): TakeBeat {
+  /** Why an agent does not become known by this beat. */
+  function whyNotEnrolled({
+    beat: { agentId, incarnation },
+    checksum,
+  }: HeartbeatSignal): HeartbeatAck["because"] | null {
+    if (checksum === "wrong") return "wrong-checksum";
+    if (agentId.startsWith("rouse.")) return "reserved-id";
+    return incarnation !== undefined && incarnation < roster.firstLife(agentId) ? "old-incarnation" : null;
+  }
+
   return function takeBeat(signal, moment, text) {
     if ("refused" in signal) {
       counts.rejected += 1;
@@ -131,11 +141,11 @@ export function beatTaker({ roster, enroll, submit, counts }: TakingParts): Take
     }
     const { agentId } = signal.beat;
     const known = roster.find(agentId);
-    if (known === undefined && (signal.checksum === "wrong" || agentId.startsWith("rouse."))) {
+    const refused = known === undefined ? whyNotEnrolled(signal) : null;
+    if (refused !== null) {
       counts.rejected += 1;
-      const because = signal.checksum === "wrong" ? "wrong-checksum" : "reserved-id";
       const sequenceNumber = signal.beat.sequenceNumber ?? null;
-      return acknowledgeBeat(agentId, moment.time, { status: "rejected", sequenceNumber, because }, []);
+      return acknowledgeBeat(agentId, moment.time, { status: "rejected", sequenceNumber, because: refused }, []);
     }
     const watched = known ?? enroll(agentId, signal.beat, moment);
     const reply = submit(watched, signal, moment, text);
@@ -167,7 +177,7 @@ function acknowledgeBeat(
 
 const none: Command[] = [];
 
-/** Many beats share a millisecond; writing its date once is enough. */
+/** Many beats share a millisecond, so its date is written once. */
 let lastIso = { time: Number.NaN, text: "" };
 function isoOf(time: EpochMs): string {
   if (lastIso.time !== time) lastIso = { time, text: toIso(time) };
@@ -181,7 +191,7 @@ export interface RefusedBeat {
   readonly problem: string;
 }
 
-/** Turns what an agent sent into a signal. This is the edge: after it, nothing is unchecked and no two clocks are compared. */
+/** Turns what an agent sent into a signal. After this edge nothing is unchecked, and no two clocks are compared. */
 export function readBeat(sent: unknown, time: EpochMs): HeartbeatSignal | RefusedBeat {
   if (typeof sent !== "object" || sent === null || Array.isArray(sent)) {
     return { refused: true, agentId: "", sequenceNumber: null, problem: "a heartbeat is a JSON object" };
@@ -201,16 +211,18 @@ export function readBeat(sent: unknown, time: EpochMs): HeartbeatSignal | Refuse
     checksum: beat.checksum === undefined ? "absent" : hasChecksum(message, beat.checksum) ? "right" : "wrong",
     agentTime,
     skew: agentTime === null ? null : agentTime - time,
-    // Against the agent's own clock where it sent one: then its skew cancels out. Negative once the moment it named has passed: if it were
-    // cut off at zero, each beat that names the same moment again would put off the end of the wait.
+    // The wait is measured by the agent's own clock where it sent one: then its skew cancels out. It is negative once
+    // the moment it named has passed. Cut off at zero, each beat that names the same moment would put off the end.
     waitsFor: beat.waitingUntil === undefined ? null : withinAYear(Date.parse(beat.waitingUntil) - (agentTime ?? time)),
   };
 }
 
-/** Dates end in the year 275760: the difference of two of them, added to now, need not be a date any more. */
+/** Dates end in the year 275760, so the difference of two of them, added to now, need not be a date any more. */
 const withinAYear = (wait: DurationMs): DurationMs => Math.max(-days(365), Math.min(wait, days(365)));
 
-/** A message with a number such as 1e999 in it, which parses as infinity, has no canonical form: then no checksum is right. */
+/**
+ * A message with a number such as 1e999, which parses as infinity, has no canonical form: then no checksum is right.
+ */
 function hasChecksum(message: Record<string, unknown>, checksum: string): boolean {
   try {
     return checksumOf(message) === checksum.toLowerCase();

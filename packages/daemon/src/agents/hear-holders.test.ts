@@ -7,7 +7,7 @@ const settings = { patterns: [], completionMarker: "DONE" };
 describe("a holder", () => {
   it("that keeps a former life of an agent is told that nobody wants its word", async () => {
     const world = await taskWorld();
-    const { held } = hearHolders({ ...world, settingsOf: () => settings });
+    const { held } = hearHolders(world, () => settings);
     const second = { ...anyHold, agentId: "a", incarnation: 2 };
     expect(await held(second, false)).toEqual({ lastReport: 0, settings });
     expect(await held({ ...second, incarnation: 1 }, true)).toBeNull();
@@ -15,7 +15,7 @@ describe("a holder", () => {
 
   it("may forget the end of its agent only once that is on disk", async () => {
     const world = await taskWorld();
-    const { reported } = hearHolders({ ...world, settingsOf: () => settings });
+    const { reported } = hearHolders(world, () => settings);
     world.holds({ agentId: "a" });
     await world.saved();
     world.storeBreaks();

@@ -1,25 +1,48 @@
 import { Fault, type Settings } from "@rouse/contract";
 import { hasLeftovers, type Signal } from "@rouse/core";
-import type { Engine } from "../engine/engine.ts";
-import type { GroupCommit } from "../engine/group-commit.ts";
-import type { Moment } from "../engine/steady-clock.ts";
+import { policySubject } from "../config/choose-policy.ts";
 import type { HolderNews, WatchSettings } from "../ports/holders.ts";
-import type { Agents } from "./host-agents.ts";
+import { type Commit, storeMark } from "../ports/store.ts";
+import type { MonitorServices } from "../shared-services.ts";
 import { isWorthKeeping } from "./keep-turn.ts";
-import type { Roster } from "./roster.ts";
 
-interface HearingParts {
-  readonly roster: Roster;
-  readonly engine: Engine;
-  readonly agents: Agents;
-  readonly commits: GroupCommit;
-  readonly readClock: () => Moment;
-  readonly settingsOf: (agentId: string) => WatchSettings;
+type HearingParts = Pick<MonitorServices, "roster" | "engine" | "agents" | "commits" | "readClock">;
+
+/** Finds the holders of this machine, and tells them how to read their agents' terminals. */
+export function connectHolders(
+  parts: HearingParts & Pick<MonitorServices, "holders" | "repeating" | "log" | "config">,
+) {
+  const { holders, roster } = parts;
+  function settingsOf(agentId: string): WatchSettings {
+    const known = roster.find(agentId)?.record;
+    const subject = known === undefined ? { agentId, agentType: null, taskId: null } : policySubject(known);
+    return watchSettingsFrom(parts.config().settingsFor(subject));
+  }
+
+  return {
+    /** Looks for holders once the store's id is saved. A holder obeys the monitor with the highest epoch. */
+    meetWith({ epoch, marks }: Commit): void {
+      const store = marks[storeMark];
+      if (typeof store !== "string" || parts.repeating.stopped()) return;
+      holders
+        .begin(hearHolders(parts, settingsOf), epoch, store)
+        .catch((error: unknown) => parts.log.error({ error: String(error) }, "supervised agents cannot be looked for"));
+    },
+    settle: (): void => holders.settle(settingsOf),
+  };
 }
 
+const watchSettingsFrom = ({ terminal }: Settings): WatchSettings => ({
+  patterns: terminal.patterns,
+  completionMarker: terminal.completion_marker,
+});
+
 /** Turns what holders tell into signals, and answers them once it is saved. */
-export function hearHolders({ roster, engine, agents, commits, readClock, settingsOf }: HearingParts): HolderNews {
-  /** While the store is down nothing is taken: the holder keeps it and tells it again. */
+export function hearHolders(
+  { roster, engine, agents, commits, readClock }: HearingParts,
+  settingsOf: (agentId: string) => WatchSettings,
+): HolderNews {
+  /** While the store is down nothing is taken: the holder keeps its report and sends it again. */
   const { refuseWhileDown } = commits;
 
   async function tell(agentId: string, signal: Signal, mustSave: boolean): Promise<void> {
@@ -76,8 +99,3 @@ export function hearHolders({ roster, engine, agents, commits, readClock, settin
     },
   };
 }
-
-export const watchSettingsFrom = ({ terminal }: Settings): WatchSettings => ({
-  patterns: terminal.patterns,
-  completionMarker: terminal.completion_marker,
-});

@@ -5,6 +5,7 @@ import {
   type HolderInfo,
   type MonoMs,
   type RouseEvent,
+  type StepEvent,
 } from "@rouse/contract";
 import {
   type Action,
@@ -32,7 +33,7 @@ import type { SelfDoubt } from "../engine/self-doubt.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import { subscribe } from "../engine/subscribe.ts";
 import { keepFleetMatters } from "../fleet/fleet-matters.ts";
-import { takeSteps } from "../steps/take-steps.ts";
+import type { KeptSteps } from "../steps/recall-steps.ts";
 import { enrollAgents } from "./enroll-agents.ts";
 import { type BeatCounts, beatTaker } from "./hear-beats.ts";
 import { type AgentTurn, isOfConsequence, keepTurns } from "./keep-turn.ts";
@@ -57,7 +58,7 @@ export interface Counters {
   wakes: number;
 }
 
-/** What a turn of an agent means for the tasks it has to do with: a letter to their room. */
+/** The letter that tells the tasks' room of a turn of an agent. */
 export interface AgentTurned {
   readonly kind: "agent-turned";
   readonly before: AgentRecord;
@@ -66,7 +67,7 @@ export interface AgentTurned {
 
 const wakeUp: Signal = { kind: "wake" };
 
-/** The agents on the engine: every way a signal becomes a turn of one, and what a turn means for the fleet and for tasks. */
+/** Hosts agents on the engine: how a signal becomes a turn of an agent, and what the turn means for fleet and tasks. */
 export function hostAgents(parts: AgentParts) {
   const { engine, roster, fleet, incidents, doubt, commits, config } = parts;
   const activities = tellActivity();
@@ -88,7 +89,7 @@ export function hostAgents(parts: AgentParts) {
 
   function after({ kept: { record }, before, signal, stepped, moment }: AgentTurn): void {
     counters.turns += 1;
-    // A beat that was refused, or is only a repetition, shows nobody.
+    // A beat that was refused, or is only a repetition, is no sign of life.
     if ((signal.kind === "heartbeat" || signal.kind === "stepped") && record.life.heardAt === moment.now)
       fleet.hear(before.agentId, record.identity.node, moment.now);
     takeNews(fleet.note(standing(record), moment.now), moment);
@@ -106,7 +107,7 @@ export function hostAgents(parts: AgentParts) {
   const standing = (record: AgentRecord): Standing =>
     describeStanding(record, config().policyFor(policySubject(record)));
 
-  /** What changed around an agent wakes those it concerns, which may change more. */
+  /** News of the fleet wakes the agents it concerns, which may bring more news. */
   function takeNews(news: FleetNews, moment: Moment): void {
     if (news.events.length > 0) engine.saveEvents(news.events, moment.time, null);
     for (const hold of news.holds)
@@ -120,7 +121,7 @@ export function hostAgents(parts: AgentParts) {
   }
 
   function wake(watched: Watched, moment: Moment): void {
-    // A beat may have come in since it was found due.
+    // A beat may have come in since the agent was found due.
     const { wakeAt } = watched.record;
     if (wakeAt === null || wakeAt > moment.now) return engine.file(watched);
     counters.wakes += 1;
@@ -131,19 +132,35 @@ export function hostAgents(parts: AgentParts) {
 
   return {
     takeBeat: beatTaker({ roster, enroll, submit, counts: counters.beats }),
-    takeSteps: takeSteps({ engine, roster, commits, enroll, register, keepSignal, run }),
+    /**
+     * Each step is a turn of its own, as in a replay, so that a repetition in the middle of a batch is seen; all of
+     * them are kept as one signal. `life` is the incarnation that speaks, where its token says so. A life that is over
+     * is refused; an unknown life begins with its first step.
+     */
+    takeSteps(agentId: string, events: readonly StepEvent[], life: number | null, moment: Moment): void {
+      roster.refuseFormerLife(agentId, life);
+      const known = roster.find(agentId);
+      const present = known?.record.life.incarnation ?? 0;
+      const watched = known ?? enroll(agentId, { incarnation: life ?? 1 }, moment);
+      if (known !== undefined && life !== null && life > present) register({ agentId, incarnation: life }, moment);
+      const kept: KeptSteps = { incarnation: watched.record.life.incarnation, events };
+      keepSignal(watched, "steps", JSON.stringify(kept), moment);
+      for (const event of events) run(watched, { kind: "stepped", events: [event] }, moment);
+      engine.deliver(moment);
+      commits.schedule();
+    },
     register,
     onActivity: activities.onActivity,
     /** What holders tell and people order. */
     take: submit,
-    /** A holder is there: for an agent nobody knew, this is how it becomes known. */
+    /** A holder is found. An agent that nobody knew becomes known by it. */
     takeHold(hold: HolderInfo, adopted: boolean, moment: Moment): Reply | null {
       const { agentId, agentType, taskId, incarnation } = hold;
       const watched = roster.find(agentId) ?? enroll(agentId, { agentType, taskId, incarnation }, moment);
       const ago = Math.max(0, moment.time - hold.startedAt);
       return submit(watched, { kind: "held", hold, adopted, ago }, moment);
     },
-    /** The hands report back. */
+    /** An action was carried out, or could not be. */
     actionDone(action: Action, outcome: ActionOutcome, moment: Moment): void {
       commits.draft().finished.push(action.key);
       if (action.agentId === fleetId) carry(incidents.handsSaid(action.key, outcome), moment);
@@ -151,7 +168,7 @@ export function hostAgents(parts: AgentParts) {
       if (watched !== undefined) submit(watched, { kind: "action-outcome", key: action.key, outcome }, moment);
       commits.schedule();
     },
-    /** What is done about many at once. A decision for all of them is each one's. */
+    /** Saves what is done about many agents at once. A decision for all of them is delivered to each. */
     takeFleet(doings: FleetDoings, moment: Moment): void {
       carry(doings, moment);
       const { decided } = doings;
@@ -163,11 +180,11 @@ export function hostAgents(parts: AgentParts) {
     },
     saveFleet: fleetMatters.save,
     takeNews,
-    /** Everybody is looked at again, whenever their time would have been. */
+    /** Judges every agent again now, whenever it would have been due. */
     wakeAll(moment: Moment, whom: (record: AgentRecord) => boolean = () => true): void {
       for (const watched of roster.all()) if (whom(watched.record)) run(watched, wakeUp, moment);
     },
-    /** Before any agent has had its first turn, the fleet knows who is in it. */
+    /** Makes an agent known to the fleet before any agent has its first turn. */
     introduce({ record }: Watched, now: MonoMs): void {
       fleet.note({ ...standing(record), quietSince: null }, now);
       incidents.introduce(describeMember(record), now);
@@ -179,14 +196,14 @@ export function hostAgents(parts: AgentParts) {
 
 export type Agents = ReturnType<typeof hostAgents>;
 
-/** Whoever names another task, or is heard for the first time, may hold one. */
+/** An agent that names another task, or is heard for the first time, may hold one. */
 const concernsTasks = (before: AgentRecord, { task, life }: AgentRecord): boolean =>
   task.id !== before.task.id || life.heard !== before.life.heard;
 
 type ActivityChange = Extract<RouseEvent, { type: "AGENT_ACTIVITY_CHANGED" }>["payload"];
 export type ActivityListener = (change: ActivityChange, time: EpochMs) => void;
 
-/** Tells whoever listens that an agent does something else now. It is no fact that is kept: it is read off the record, as `rouse ps` does. */
+/** Tells listeners that an agent does something else now. Nothing of it is kept: `rouse ps` reads it off the record. */
 function tellActivity() {
   const listeners = new Set<ActivityListener>();
   return {
@@ -202,7 +219,7 @@ function tellActivity() {
 
 const kindOf = (record: AgentRecord): ActivityKind => (isExited(record) ? "EXITED" : record.work.activity.kind);
 
-/** Everything of an activity that is shown in a list. */
+/** Everything of an activity that a list shows. */
 function describe(record: AgentRecord): string {
   const { activity } = record.work;
   if (activity.kind === "RUNNING") return `${kindOf(record)} ${activity.open?.kind} ${activity.open?.name}`;

@@ -18,17 +18,19 @@ interface KeepingParts {
   readonly lastSignalId: number;
 }
 
-/** What of a turn goes into the next commit: its signal, what came of it, and what it cost. */
+/** Puts a turn into the next commit: its signal, what came of it, and what it cost. */
 export function keepTurns({ engine, commits, records, spend, ...from }: KeepingParts) {
   let { lastSignalId } = from;
 
-  /** A turn with consequences saves its record with them. One that only moved clocks saves its signal; the record follows within a minute. */
+  /**
+   * A turn with consequences saves its record. A turn that only moved clocks saves its signal, and the record later.
+   */
   function keepTurn({ kept, before, signal, context, stepped, moment, raw }: AgentTurn): void {
     const { events, actions } = stepped;
     const body = bodyToKeep(signal, stepped, raw);
     if (body !== null) keepSignal(kept, keptAs(signal), body, moment);
     if (events.length > 0) engine.saveEvents(events, moment.time, before.agentId, context.policy.id);
-    // At once and in the same commit: nobody else's step may come between an order and its price.
+    // The budget is charged at once and in the same commit: no other step may come between an order and its price.
     for (const action of actions) if (action.kind === "stop-agent" && action.spends) spend(hostOf(before), moment);
     if (isOfConsequence(stepped) || isWord(signal) || hasForgiven(before, kept.record)) records.saveNow(kept);
     else if (signal.kind !== "wake" && kept.unsaved === null) records.saveLater(kept, moment.now);
@@ -42,19 +44,17 @@ export function keepTurns({ engine, commits, records, spend, ...from }: KeepingP
   return { keepTurn, keepSignal, lastSignalId: (): number => lastSignalId };
 }
 
-export type TurnKeeper = ReturnType<typeof keepTurns>;
-
 export const isOfConsequence = ({ events, actions }: AgentTurn["stepped"]): boolean =>
   events.length > 0 || actions.length > 0;
 
-/** Gaps are known only while we run: what they mean for a deadline that runs is known from the record alone. */
+/** Gaps are known only while this run lasts: what a gap added to a running deadline is kept by the record alone. */
 const hasForgiven = (before: AgentRecord, { life: { gapsSeen }, ladder: { incident, nudge } }: AgentRecord): boolean =>
   gapsSeen !== before.life.gapsSeen && (incident !== null || nudge !== null);
 
-/** Text longer than this is kept as what was understood of it: nobody fills the disk with spaces. */
+/** A longer text is kept as what was understood of it, so that nobody fills the disk with spaces. */
 const longestText = 1024;
 
-/** What people and the orchestrator say is in no signal that could be learnt again: only the record keeps it. */
+/** A word of a person or the orchestrator is in no signal that could be learnt again: only the record keeps it. */
 const isWord = ({ kind }: Signal): boolean =>
   kind !== "wake" && kind !== "heartbeat" && kind !== "reported" && kind !== "stepped";
 
@@ -62,7 +62,7 @@ function keptAs(signal: Signal): SavedSignal["kind"] {
   return signal.kind === "registered" || signal.kind === "heartbeat" ? signal.kind : "holder";
 }
 
-/** Beats that were news are kept, late ones too, as they were sent; repeated and refused ones are not. */
+/** Beats that were news, and late ones, are kept as they were sent; repeated and refused ones are not kept. */
 function bodyToKeep(signal: Signal, turn: Stepped<AgentRecord, Reply | null>, text: string | undefined): string | null {
   if (signal.kind === "held" || signal.kind === "reported" || signal.kind === "holder-lost") {
     const isNews = turn.reply === null || turn.reply.status === "accepted";
@@ -76,6 +76,6 @@ function bodyToKeep(signal: Signal, turn: Stepped<AgentRecord, Reply | null>, te
   return text !== undefined && text.length <= longestText ? text : JSON.stringify(signal.beat);
 }
 
-/** A mere sign of life moves clocks; what it says is said again by the next. Everything else is kept before the holder may forget it. */
+/** A mere sign of life is repeated by the next report. Any other report is kept before the holder may forget it. */
 export const isWorthKeeping = (report: Extract<Signal, { kind: "reported" }>["report"]): boolean =>
   report.exit !== null || report.leftovers !== undefined || report.sights.some(({ kind }) => kind !== "output");

@@ -15,7 +15,10 @@ const steps: readonly DurationMs[] = [10, 30, 60, 300, 900, 3600, 21_600].map((s
 
 export const durationWanted = "duration: such as 90s, 15m, 1h or 30d, at most a year";
 
-/** An agent's past in even steps: how it stood at the end of each, and what came in. Stretches in which nothing is known are left out. */
+/**
+ * An agent's past in even steps: its state at the end of each, and what came in. Steps of which nothing is known are
+ * left out.
+ */
 export async function readHistory(
   store: Store,
   agent: { no: number; agentId: string; state: HealthState },
@@ -36,7 +39,7 @@ export async function readHistory(
     const next = turns.find((turn) => turn.time > at);
     return next === undefined ? agent.state : next.from;
   };
-  // A change of state is a point of its own even where no beat came: that is how a death looks.
+  // A change of state is a point of its own even where no beat came: that is how a death shows.
   const known = new Map(stretches.map((stretch) => [stretch.at, stretch]));
   for (const { time } of turns) {
     const at = from + Math.ceil((time - from) / step) * step;

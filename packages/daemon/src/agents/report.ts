@@ -14,32 +14,30 @@ import {
   toIso,
   type WhyReport,
 } from "@rouse/contract";
-import { type AgentRecord, beatRhythm, type FleetIncidents, type FleetWatch, howOver } from "@rouse/core";
+import { type AgentRecord, beatRhythm, howOver } from "@rouse/core";
 import type { z } from "zod";
-import { policySubject } from "../config/choose-policy.ts";
-import type { Config } from "../config/read-config.ts";
-import type { SelfDoubt } from "../engine/self-doubt.ts";
-import type { Moment, SteadyClock } from "../engine/steady-clock.ts";
+import { noAgent, policySubject } from "../config/choose-policy.ts";
 import { describeFleetIncidents, fleetSight, type MaySee } from "../fleet/fleet-matters.ts";
-import type { EventQuery, Store } from "../ports/store.ts";
+import type { EventQuery } from "../ports/store.ts";
+import type { MonitorServices } from "../shared-services.ts";
 import { describeSteps } from "../steps/describe-steps.ts";
 import { recallSteps } from "../steps/recall-steps.ts";
-import { describeAgent, describeGrounds } from "./describe-agent.ts";
-import { describeOutlook } from "./describe-outlook.ts";
+import { describeAgent, describeGrounds, describeOutlook } from "./describe-agent.ts";
 import { readHistory } from "./read-history.ts";
-import type { Roster } from "./roster.ts";
 
 /** Every question that can be asked of the monitor. Asking changes nothing. */
 export interface Reports {
   agent(agentId: string): AgentHealth;
   agents(): AgentHealth[];
-  /** In the order they came to be known: those after a number, of which `next` is the last where there are more. */
+  /**
+   * Agents after a number, in the order they became known. `next` is the number to go on after, where there are more.
+   */
   agentsAfter(after: number, limit: number, wants: AgentFilter): { agents: AgentHealth[]; next: number | null };
   /** What the monitor holds against itself. */
   doubts(): SelfDoubtReport;
   why(agentId: string): Promise<WhyReport>;
   history(agentId: string, duration: DurationMs): Promise<HistoryReport>;
-  /** Newest first, before the one that a page before ended with. */
+  /** Newest first. `before` is the beat that the page before ended with. */
   heartbeats(agentId: string, limit: number, before?: number): Promise<z.infer<typeof HeartbeatList>>;
   readonly maySee: MaySee;
   steps(agentId: string, query: StepQuery): Promise<StepPage>;
@@ -47,25 +45,17 @@ export interface Reports {
   status(): SystemStatus;
 }
 
-/** Whom to show: by what is quickly known, then by what is told of it. */
-export interface AgentFilter {
+/** Which agents to show: `record` is asked first, because `shown` needs the whole description. */
+interface AgentFilter {
   readonly record: (record: AgentRecord) => boolean;
   readonly shown: (agent: AgentHealth) => boolean;
 }
 
-interface ReportParts {
-  readonly roster: Roster;
-  readonly store: Store;
-  readonly clock: SteadyClock;
-  readonly doubt: SelfDoubt;
-  readonly fleet: FleetWatch;
-  readonly incidents: FleetIncidents;
-  readonly config: () => Config;
-  readonly readClock: () => Moment;
+type Shown = "roster" | "store" | "clock" | "doubt" | "fleet" | "incidents";
+
+interface ReportParts extends Pick<MonitorServices, Shown | "config" | "readClock" | "started" | "version"> {
   readonly lastBeatAt: () => MonoMs | null;
   readonly storeDownSince: () => MonoMs | null;
-  readonly started: Moment;
-  readonly version: string;
 }
 
 export function createReports(parts: ReportParts): Reports {
@@ -93,11 +83,11 @@ export function createReports(parts: ReportParts): Reports {
     };
   }
 
-  /** Whoever was silent while we were blind gets one whole time to live after it. */
+  /** An agent that was silent while we were blind gets one whole TTL after it. */
   function amnesty(blindUntil: MonoMs | null): Pick<SelfDoubtReport, "amnestyUntil"> {
     if (blindUntil === null) return {};
     const { now } = readClock();
-    const policy = parts.config().policyFor({ agentId: "", agentType: null, taskId: null });
+    const policy = parts.config().policyFor(noAgent);
     const { ttl } = beatRhythm({ kind: "RUNNING", since: now, open: null }, policy);
     const until = blindUntil + ttl + policy.beatGrace + doubt.lag(now);
     return until > now ? { amnestyUntil: iso(until) } : {};
@@ -198,11 +188,11 @@ export function createReports(parts: ReportParts): Reports {
   };
 }
 
-/** Most of a fleet: nobody need look up its policy to know that it is not over. */
+/** True of most of a fleet: such an agent is not over, whatever its policy says. */
 const isQuick = ({ seen: { terminal }, work: { activity } }: AgentRecord): boolean =>
   terminal === null ? activity.kind !== "FINISHED" : terminal.exit === null;
 
-/** A beat is kept as it was sent; it is shown under the names we know. */
+/** A beat is kept as it was sent, and shown with its fields named as in the contract. */
 function asUnderstood(body: string): Heartbeat {
   const sent = JSON.parse(body) as Record<string, unknown>;
   const beat = Heartbeat.safeParse("agentId" in sent ? sent : renameSnakeCase(sent));

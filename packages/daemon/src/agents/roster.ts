@@ -12,7 +12,7 @@ export class Watched implements Kept<AgentRecord> {
   record: AgentRecord;
   /** Id of the last signal that is part of the record. */
   through: number;
-  /** Since when, and since which signal, it has changed without being handed to the store. */
+  /** Since when, and since which signal, the record has changed without being handed to the store. */
   unsaved: { readonly since: MonoMs; readonly through: number } | null = null;
   slot: number | null = null;
 
@@ -38,8 +38,9 @@ export class Watched implements Kept<AgentRecord> {
 }
 
 /**
- * What agents that were removed have used. Keys of incidents, nudges, stops and alerts are made from names and these numbers, and are never used twice:
- * not by a new agent of the same name either, because whoever was told of one under that key would take the next for the same.
+ * Numbers that removed agents have used. Keys of incidents, nudges, stops and alerts are made from an agent's name and
+ * these numbers. A key is never used twice, not even by a new agent of the same name: whoever was told of the first
+ * under that key would take the second for the same.
  */
 interface UsedNumbers {
   readonly nextNo: number;
@@ -47,8 +48,10 @@ interface UsedNumbers {
   readonly alertsRaised: number;
 }
 
-/** The mark they are kept under. */
-export const usedNumbersMark = "used-numbers";
+/** The mark that used numbers are kept under. */
+const usedNumbersMark = "used-numbers";
+/** Before the name of a removed agent: the number of its last life. */
+const lastLifeMark = "last-life/";
 
 const noneUsed: UsedNumbers = { nextNo: 1, counts: noCounts, alertsRaised: 0 };
 
@@ -71,18 +74,19 @@ function usedAlso(
   };
 }
 
-/** Beyond this nobody looks through all names for a slip: it would take longer than the answer is worth. */
+/** With more names than this no similar name is looked for: it would take longer than the answer is worth. */
 const mostNames = 20_000;
 
 /** Everyone the monitor knows. */
 export function createRoster() {
   const byId = new Map<string, Watched>();
+  const lastLives = new Map<string, number>();
   let nextNo = 1;
   let used: UsedNumbers = noneUsed;
 
   return {
     find: (agentId: string): Watched | undefined => byId.get(agentId),
-    /** Somebody outside speaks of it, or for it: then `life` is the one that speaks, where that is known. */
+    /** Finds an agent that somebody outside names. `life` is the incarnation that speaks, where that is known. */
     mustFind(agentId: string, life: number | null = null): Watched {
       const watched = byId.get(agentId);
       if (watched === undefined) throw this.unknown(agentId);
@@ -95,13 +99,14 @@ export function createRoster() {
         );
       return watched;
     },
-    /** A life that is over has no say any more, whoever knows of the one after it. */
+    /** Refuses a life that is over, once a later one is known, or once its agent was removed. */
     refuseFormerLife(agentId: string, life: number | null): void {
       const present = byId.get(agentId)?.record.life.incarnation;
-      if (life !== null && present !== undefined && life < present)
-        throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; the current one is ${present}`);
+      if (life === null || life >= (present ?? this.firstLife(agentId))) return;
+      const now = present === undefined ? "the agent was removed" : `the current one is ${present}`;
+      throw new Fault("forbidden", `incarnation ${life} of ${agentId} is over; ${now}`);
     },
-    /** Nobody is called so; with the name that was probably meant. */
+    /** The fault for an unknown name, with the name that was probably meant. */
     unknown(agentId: string): Fault {
       const nearest = byId.size > mostNames ? undefined : nearestName(agentId, [...byId.keys()]);
       const meant = nearest === undefined ? "" : `; did you mean ${nearest}?`;
@@ -122,17 +127,24 @@ export function createRoster() {
       byId.set(record.agentId, watched);
       return watched;
     },
-    /** Takes one out. Returns the mark that keeps what was used of numbers, for the runs after this one. */
-    remove(watched: Watched): string {
+    /** Removes an agent. Returns the marks that keep the used numbers for later runs. */
+    remove(watched: Watched): Record<string, string> {
       const { record } = watched;
       byId.delete(record.agentId);
-      // It lies in the wheel, and perhaps in somebody's hand: from now on nothing is due for it.
+      // The wheel, and perhaps a caller, still has this agent: from now on nothing is due for it.
       watched.record = { ...record, wakeAt: null };
       used = usedAlso(used, record, nextNo);
-      return JSON.stringify(used);
+      const { agentId, life } = record;
+      lastLives.set(agentId, life.incarnation);
+      return { [usedNumbersMark]: JSON.stringify(used), [lastLifeMark + agentId]: String(life.incarnation) };
     },
+    /** The number of the first life of an agent: tokens of earlier ones, of a removed agent of its name, do not count. */
+    firstLife: (agentId: string): number => (lastLives.get(agentId) ?? 0) + 1,
     /** Goes on with the numbers after those that removed agents have used. */
-    goOnAfter(mark: string | undefined): void {
+    goOnAfter(marks: Readonly<Record<string, string>>): void {
+      for (const [name, value] of Object.entries(marks))
+        if (name.startsWith(lastLifeMark)) lastLives.set(name.slice(lastLifeMark.length), Number(value));
+      const mark = marks[usedNumbersMark];
       if (mark === undefined) return;
       used = JSON.parse(mark) as UsedNumbers;
       nextNo = Math.max(nextNo, used.nextNo);

@@ -13,7 +13,7 @@ import {
 
 export type AgentSpeaker = { readonly kind: "agent" } & SpokenFor;
 
-/** Good for one thing: to say that this agent lives. */
+/** The bearer of a ping address, which can only say that this agent lives. */
 export type PingSpeaker = { readonly kind: "ping"; readonly agentId: string; readonly every: PingRhythm | null };
 
 /** Who asks, as far as a token shows it. Without a name, `owner` is whoever has `$ROUSE_HOME/token`. */
@@ -32,16 +32,16 @@ function speakerWith({ role, name, agentId, every }: IssuedToken): Speaker | nul
   return agentId === null ? null : { kind: "agent", agentId, taskId: null, incarnation: null };
 }
 
-/** How a speaker stands in events and in the audit trail. */
+/** The name of a speaker in events and in the audit trail. */
 export function principalOf(speaker: Speaker): string {
   if (speaker.kind === "anyone") return "anyone";
   if (speaker.kind === "agent" || speaker.kind === "ping") return `${speaker.kind}:${speaker.agentId}`;
   return speaker.name === null ? speaker.kind : `${speaker.kind}:${speaker.name}`;
 }
 
-export interface GuardOptions {
+interface GuardOptions {
   readonly token: string;
-  /** The data folder: which tokens were issued is looked up there each time, so that one that was revoked is refused at once. */
+  /** The data folder. Issued tokens are looked up there each time, so that a revoked one is refused at once. */
   readonly home: string;
   readonly now: () => EpochMs;
   /** Names this server answers to, without port. */
@@ -65,17 +65,18 @@ interface Recognised {
 }
 
 /**
- * Who may speak to us. The Host must be one of our names (a web page that points its own name at 127.0.0.1 is refused), an Origin, when a
- * browser sends one, must be ours, and the bearer token must be right on every path that is not open to anybody.
+ * Decides who may speak to us. The Host must be one of our names: a web page that points its own name at 127.0.0.1 is
+ * refused. An Origin, when a browser sends one, must be ours. The bearer token must be right on every path that is not
+ * open to anybody.
  */
 export function createGuard(options: GuardOptions): Guard {
   const hosts = new Set(options.hosts.map((host) => host.toLowerCase()));
   const wanted = digest(`Bearer ${options.token}`);
   const scheme = options.secure ? "https" : "http";
-  // Connections are kept alive and repeat themselves: what was right once on this one is compared as a plain string.
+  // A kept-alive connection repeats its header: one that was right before is compared as a plain string.
   const provenOn = new WeakMap<object, { readonly given: string; readonly speaker: Speaker }>();
 
-  /** Agents repeat themselves: the last Host that was ours is recognised as it stands. */
+  /** The last Host header that was ours. Agents repeat it, so it is compared as it stands. */
   let lastOurs: string | null = null;
 
   const isOurHost = (host: string | undefined): boolean => {
@@ -117,7 +118,7 @@ export function createGuard(options: GuardOptions): Guard {
     return recognised.speaker;
   };
 
-  /** Its token stands in the path, and whatever else the request shows does not count. */
+  /** A ping has its token in the path; any other token of the request does not count. */
   const identifyPing = (url: string): Speaker | null => {
     const said = readPingPath(url);
     const speaker = said === null ? undefined : recogniseIssued(said.token)?.speaker;
@@ -146,7 +147,7 @@ export function createGuard(options: GuardOptions): Guard {
   return Object.assign(guard, { isStillWelcome: (request: IncomingMessage) => identify(request) !== null });
 }
 
-/** Of two Host headers node:http shows the first, and of an absolute address the whole: a proxy before us may have gone by the other. */
+/** Of two Host headers, or a Host and an absolute address, a proxy before us may have gone by the one we do not see. */
 function isPlain({ url, rawHeaders }: IncomingMessage): boolean {
   if (url?.startsWith("/") !== true) return false;
   let hosts = 0;
@@ -161,7 +162,7 @@ const pingFolder = "/ping/";
 
 export const isPing = ({ url }: Pick<IncomingMessage, "url">): boolean => url?.startsWith(pingFolder) === true;
 
-/** Whom a ping is for, and the token it shows; `null` when it is none. */
+/** The agent that a ping is for, and its token; `null` when the path is malformed. */
 function readPingPath(url: string): { agentId: string; token: string } | null {
   const [path = ""] = url.slice(pingFolder.length).split("?", 1);
   const [agent = "", token = "", ...rest] = path.split("/");

@@ -5,15 +5,17 @@ import { findOverreach } from "../home/agent-token.ts";
 import type { Monitor, SentBeat } from "../monitor.ts";
 import type { Log } from "../ports/log.ts";
 import type { AgentSpeaker } from "./guard.ts";
-import { parseJson, parseMembers } from "./parse-json.ts";
+import { parseMembers } from "./parse-json.ts";
 import { sendProblem, sendProblemEarly } from "./problem.ts";
 import { isLines, type Route, refuseType, takesType } from "./route.ts";
 import { leaveForeignTask, refuseAgent } from "./who-may.ts";
 
 const largestBody = 4 * 1024 * 1024;
 const mostBeats = 10_000;
+/** The longest that anybody has reason to send, metrics and an answer included, has a third of it. */
+const longestBeat = 32 * 1024;
 
-/** How a single refused beat is answered; in a batch each beat has its own status and the answer is 200. */
+/** The HTTP status for a single refused beat. In a batch each beat has its own status and the answer is 200. */
 const refusalStatus: Readonly<Record<NonNullable<HeartbeatAck["because"]>, number>> = {
   "seen-before": 200,
   "older-than-last": 200,
@@ -25,12 +27,10 @@ const refusalStatus: Readonly<Record<NonNullable<HeartbeatAck["because"]>, numbe
   "reserved-id": 403,
 };
 
-/** `agent`: whose token the request was made with; `null` for the operator's, who may speak for everybody. */
+/** `agent` is whose token the request carries; `null` for the operator's, who may speak for everybody. */
 export type TakeHeartbeats = (request: IncomingMessage, response: ServerResponse, agent: AgentSpeaker | null) => void;
 
-/**
- * The one hot path, straight on node:http: agents beat here all day. Answers only after what it acknowledges is on disk.
- */
+/** The one hot path, straight on node:http. A beat is acknowledged only once it is on disk. */
 export function takeHeartbeats(monitor: Monitor, line: Route, log: Log): TakeHeartbeats {
   return (request, response, agent) => {
     const chunks: Buffer[] = [];
@@ -73,7 +73,7 @@ export function takeHeartbeats(monitor: Monitor, line: Route, log: Log): TakeHea
 
 function readBody(text: string, type: string | undefined): { sent: readonly SentBeat[]; many: boolean } {
   if (type !== "application/json" && isLines(type)) return { sent: readLines(text), many: true };
-  const { value, members } = parseMembers(text);
+  const { value, members } = parseMembers(text, longestBeat);
   if (members === null) return { sent: [{ beat: value, text }], many: false };
   const beats = value as readonly unknown[];
   checkCount(beats.length);
@@ -86,7 +86,7 @@ async function vouchForAll(monitor: Monitor, agent: AgentSpeaker, sent: readonly
   return beats;
 }
 
-/** An agent's token is good for that agent's own beats only: one beat of somebody else's, and nothing of the request is taken. */
+/** An agent's token is good for its own beats only: with one beat of another agent the whole request is refused. */
 function vouchFor(monitor: Monitor, agent: AgentSpeaker, sent: readonly SentBeat[]): SentBeat[] {
   return sent.map((one) => {
     if (typeof one.beat !== "object" || one.beat === null) return one;
@@ -102,8 +102,9 @@ function vouchFor(monitor: Monitor, agent: AgentSpeaker, sent: readonly SentBeat
 }
 
 /**
- * A beat that does not say of which life it is would be taken for the present one's; by its token it is known. It is kept as it is understood then, not
- * as it was sent. A checksum is compared before, while it still fits; a wrong one, or a malformed beat, is left to be refused.
+ * A beat without an incarnation would count for the present life; the token says which life it is of. The completed
+ * beat is kept, not the one that was sent. Its checksum is compared before, while it still fits. A beat with a wrong
+ * checksum, or a malformed one, is left for `readBeat` to refuse.
  */
 function understand(one: SentBeat, sent: Said, { checksum, ...said }: Said, life: number | null): SentBeat {
   if (checksum !== undefined) {
@@ -115,13 +116,13 @@ function understand(one: SentBeat, sent: Said, { checksum, ...said }: Said, life
 
 type Said = Record<string, unknown>;
 
-/** One broken line does not spoil the others: it is answered as the beat it failed to be. */
+/** A line that is no JSON is refused as a beat of its own; the other lines are taken. */
 function readLines(text: string): SentBeat[] {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   checkCount(lines.length);
   return lines.map((line) => {
     try {
-      return { beat: parseJson(line), text: line };
+      return { beat: parseMembers(line, longestBeat).value, text: line };
     } catch {
       return { beat: null };
     }
@@ -143,7 +144,7 @@ function sendOne(response: ServerResponse, ack: HeartbeatAck | undefined): void 
   send(response, status, printAck(ack));
 }
 
-/** The ordinary acknowledgement, written out: ids of accepted beats are plain, so nothing in it needs escaping. */
+/** Writes the ordinary acknowledgement by hand: ids of accepted beats are plain, so nothing needs escaping. */
 export function printAck(ack: HeartbeatAck): string {
   if (ack.status !== "accepted" || ack.commands.length > 0) return JSON.stringify(ack);
   return `{"agentId":"${ack.agentId}","sequenceNumber":${ack.sequenceNumber},"status":"accepted","receivedAt":"${ack.receivedAt}","commands":[]}`;

@@ -24,7 +24,7 @@ export interface ListenOptions {
   readonly token: string;
   /** The data folder, where tokens that were issued are kept. */
   readonly home: string;
-  /** What signed decisions of the orchestrator are checked with. */
+  /** Checks the signature of the orchestrator's decisions. */
   readonly secret: string;
   readonly version: string;
   /** Without it only loopback addresses are bound. */
@@ -39,7 +39,7 @@ export interface Listening {
 
 const loopback = ["127.0.0.1", "localhost", "[::1]"];
 
-export const isLoopback = (host: string): boolean =>
+const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 
 const isEvery = (host: string): boolean => host === "0.0.0.0" || host === "::";
@@ -52,7 +52,7 @@ export function refuseInTheClear({ host, tls }: Pick<ListenOptions, "host" | "tl
   );
 }
 
-/** Opens the HTTP API. Everything passes the guard first; heartbeats go straight to their handler, the rest through the router. */
+/** Opens the HTTP API. Every request passes the guard; heartbeats then skip the router. */
 export async function listen(monitor: Monitor, options: ListenOptions, log: Log): Promise<Listening> {
   refuseInTheClear(options);
   let port = options.port;
@@ -61,7 +61,7 @@ export async function listen(monitor: Monitor, options: ListenOptions, log: Log)
   await bind(app, options);
   port = (app.server.address() as AddressInfo).port;
   return {
-    // "Every address" is nothing one can connect to, and no certificate is made out to it.
+    // Nobody can connect to "every address", and no certificate is made out to it.
     url: `${options.tls === undefined ? "http" : "https"}://${isEvery(options.host) ? "localhost" : bracketed(options.host)}:${port}`,
     port,
     async close() {
@@ -113,7 +113,7 @@ function createApp(monitor: Monitor, options: ListenOptions, log: Log, port: () 
 
 const bracketed = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host);
 
-/** A token that was made for one life was made where its agent runs. */
+/** A token for one life was made where its agent runs; any other may be used elsewhere. */
 const onlookerOf = ({ agentId, incarnation }: AgentSpeaker): Onlooker => ({
   agentId,
   elsewhere: incarnation === null,
@@ -127,10 +127,10 @@ function beatsOf(table: readonly Route[]): Route {
 
 interface Door {
   readonly guard: Guard;
-  /** Told of the connection of each request with a right token. */
+  /** Called with the connection of each request that has a right token. */
   readonly admit: (connection: Socket) => void;
   readonly parts: WhoMayParts;
-  /** The line of the table for the one path that is not left to the router. */
+  /** The route of heartbeats, the one path that is not left to the router. */
   readonly beats: Route;
   readonly takeBeats: TakeHeartbeats;
   readonly takePing: ReturnType<typeof takePings>;
@@ -143,7 +143,7 @@ function guarded({ guard, admit, parts, beats, takeBeats, takePing, speakers, ro
   const refuseStranger = refuseSlowly();
   return (request, response) => {
     const speaker = guard(request);
-    // Whoever shows no right token has a connection for one answer: kept open, they would add up.
+    // A connection without a right token is closed after one answer: kept open, such connections would add up.
     if (speaker instanceof Fault || speaker.kind === "anyone") response.shouldKeepAlive = false;
     else admit(request.socket);
     if (speaker instanceof Fault) return refuseStranger(request, response, speaker);
@@ -159,7 +159,7 @@ function guarded({ guard, admit, parts, beats, takeBeats, takePing, speakers, ro
   };
 }
 
-/** Whoever guesses waits longer and longer for each answer, and connects anew for each guess. */
+/** A client that guesses tokens waits longer for each answer, and has to connect anew for each guess. */
 function refuseSlowly(): (request: IncomingMessage, response: ServerResponse, fault: Fault) => void {
   const treat = slowWrongTokens();
   return (request, response, fault) => {

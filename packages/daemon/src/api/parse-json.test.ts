@@ -22,14 +22,21 @@ describe("a list", () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue({ maxDepth: 3 })), fc.constantFrom(0, 1, "\t"), (list, space) => {
         const text = ` ${JSON.stringify(list, null, space)}\n`;
-        const { value, members } = parseMembers(text);
+        const { value, members } = parseMembers(text, 1_000_000);
         expect(value).toEqual(JSON.parse(text));
         if (list.length > 0) expect(members?.map((member) => JSON.parse(member))).toEqual(value);
       }),
     );
   });
 
+  it("is refused unparsed when one member is too long, and any other value when it is", () => {
+    for (const text of ['[{"a":1},{"b":"123456789"}]', '{"agentId":"12345"}', '[{"b": not JSON at all']) {
+      expect(() => parseMembers(text, 10)).toThrow(expect.objectContaining({ code: "body-too-large" }));
+    }
+    expect(parseMembers('[{"a":1},{"b":2}]', 10).members).toEqual(['{"a":1}', '{"b":2}']);
+  });
+
   it("is none when it is anything else", () => {
-    for (const text of ["{}", '{"a":[1,2]}', "1", '"[1,2]"', "null"]) expect(parseMembers(text).members).toBeNull();
+    for (const text of ["{}", '{"a":[1,2]}', "1", '"[1,2]"', "null"]) expect(parseMembers(text, 99).members).toBeNull();
   });
 });

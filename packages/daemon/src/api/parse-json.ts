@@ -7,12 +7,13 @@ const mostValues = stateLimits.values + 100;
 /** Levels. Deep enough for anything we define, shallow enough for recursive code. */
 const deepest = 32;
 
-/**
- * Parses a body, or says what is wrong with it. `onMember` is told where each member of a list ends: at a comma, or at
- * the last bracket.
- */
-export function parseJson(text: string, onMember: (end: number) => void = ignore): unknown {
-  if (isTooDeep(text, onMember)) throw new Fault("bad-request", `the JSON is nested deeper than ${deepest} levels`);
+/** Parses a body, or says what is wrong with it. */
+export function parseJson(text: string): unknown {
+  refuseTooDeep(text, ignore);
+  return parse(text);
+}
+
+function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -20,18 +21,30 @@ export function parseJson(text: string, onMember: (end: number) => void = ignore
   }
 }
 
-/** Parses a body, and says where in it each member of a list stands: `null` when it is no list. */
-export function parseMembers(text: string): { value: unknown; members: readonly string[] | null } {
+/**
+ * Parses a value, or a list of them, and says where in the text each member of a list stands: `null` when it is no list.
+ * None of them may be longer than `longest`, and that is seen before anything is parsed: hundreds of thousands of small
+ * values in one would block the monitor.
+ */
+export function parseMembers(text: string, longest: number): { value: unknown; members: readonly string[] | null } {
   const ends: number[] = [];
-  const value = parseJson(text, (end) => ends.push(end));
-  if (!Array.isArray(value)) return { value, members: null };
-  let from = text.indexOf("[") + 1;
-  const members = ends.map((end) => {
+  refuseTooDeep(text, (end) => ends.push(end));
+  const isList = /^\s*\[/.test(text);
+  const members = isList ? cutAt(ends, text, text.indexOf("[") + 1) : null;
+  // A list that does not end is cut nowhere after its last comma.
+  const rest = members === null ? text.length : text.length - (ends.at(-1) ?? 0);
+  if (rest > longest || members?.some(({ length }) => length > longest) === true)
+    throw new Fault("body-too-large", `a heartbeat has at most ${longest / 1024} KiB`);
+  return { value: parse(text), members };
+}
+
+function cutAt(ends: readonly number[], text: string, start: number): string[] {
+  let from = start;
+  return ends.map((end) => {
     const member = text.slice(from, end);
     from = end + 1;
     return member;
   });
-  return { value, members };
 }
 
 const ignore = (): void => undefined;
@@ -42,19 +55,18 @@ function reason(error: unknown): string {
   return position === null ? "it ends too early or is malformed" : `unexpected character ${position[0]}`;
 }
 
-/** Looks only at brackets and commas outside strings. */
-function isTooDeep(text: string, onMember: (end: number) => void): boolean {
+/** Looks only at brackets and commas outside strings. `onMember`: where a member ends, at a comma or the last bracket. */
+function refuseTooDeep(text: string, onMember: (end: number) => void): void {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
     if (c === quote) i = endOfString(text, i);
     else if (c === 123 || c === 91) {
-      if (++depth > deepest) return true;
+      if (++depth > deepest) throw new Fault("bad-request", `the JSON is nested deeper than ${deepest} levels`);
     } else if (c === 125 || c === 93) {
       if (--depth === 0) onMember(i);
     } else if (depth === 1 && c === comma) onMember(i);
   }
-  return false;
 }
 
 function endOfString(text: string, start: number): number {

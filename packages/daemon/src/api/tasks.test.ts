@@ -314,6 +314,19 @@ describe("lists", () => {
     expect(TaskHealth.parse((await send("GET", "/api/health/tasks")).body)).toMatchObject({ long_running_tasks: 1 });
   });
 
+  it("have been updated when a person cancels or blocks them", async () => {
+    for (const [id, order] of [
+      ["a", "cancel"],
+      ["b", "block"],
+    ] as const) {
+      await add(id);
+      const { updatedAt } = (await get(`/${id}`)).body;
+      world.pass(minutes(4));
+      await post(`/${id}/${order}`);
+      expect(Date.parse((await get(`/${id}`)).body.updatedAt) - Date.parse(updatedAt)).toBe(minutes(4));
+    }
+  });
+
   it("name what waits for a task", async () => {
     await add("a");
     await add("b", { dependsOn: ["a"] });

@@ -14,9 +14,8 @@ import {
   toIso,
   type WorkspaceSnapshot,
 } from "@rouse/contract";
-import { boundLine } from "../engine/bound-line.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
-import { serializeByKey } from "../engine/serialize-by-key.ts";
+import { boundLine, serializeByKey } from "../engine/serialize-by-key.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import { countAtDoublings } from "../orders/note-orders.ts";
 import type { States } from "../ports/states.ts";

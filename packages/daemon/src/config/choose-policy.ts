@@ -19,15 +19,20 @@ export interface PolicySubject {
   readonly agentId: string;
   readonly agentType: string | null;
   readonly taskId: string | null;
-  /** Name of the policy it was started with. One that is not known counts as none. */
+  /** Name of the policy the agent was started with. An unknown name counts as none. */
   readonly policy?: string | null;
-  /** How often it promised to be heard: goes before what its settings say of beats. */
+  /** How often the agent promised to be heard: takes precedence over the settings for beats. */
   readonly promise?: BeatPromise | null;
-  /** What its terminal or its stream says it is. */
+  /** Which program and model its terminal or stream shows. */
   readonly terminal?: { readonly family: string; readonly session: { readonly model: string | null } | null } | null;
 }
 
-/** By what a signal is judged. A life is judged by what it was started with from its first moment on: its record says so only afterwards. */
+/** The subject of the policy for the fleet as a whole: nothing of one agent is part of it. */
+export const noAgent: PolicySubject = { agentId: "", agentType: null, taskId: null };
+
+/**
+ * What the policy for a signal is chosen by. A new life is judged by its own start, which its record shows only later.
+ */
 export function policySubject(record: AgentRecord, signal?: Signal): PolicySubject {
   const { agentId, identity, life, task, seen } = record;
   const { agentType, policy } = identity;
@@ -54,22 +59,23 @@ export interface Overrides {
 }
 
 /** The same choice twice: as core reads it, and as the configuration writes it. */
-export interface ChosenPolicy {
+interface ChosenPolicy {
   readonly policy: Policy;
   readonly settings: Settings;
 }
 
-export interface PolicyChoice {
+interface PolicyChoice {
   policyFor(subject: PolicySubject): Policy;
   settingsFor(subject: PolicySubject): Settings;
 }
 
-/** More combinations than this are worked out again when they come back. */
+/** Beyond this many combinations the oldest is forgotten, and worked out again when it comes back. */
 const mostPolicies = 10_000;
 
 /**
- * Says which policy an agent is judged by: the one it was started with, then program, model, type, task and the agent's own settings on top. It
- * is asked on every heartbeat, so equal combinations get the same object, and without overrides there is nothing to look up.
+ * Chooses the policy that an agent is judged by: the one it was started with, then the settings for its program,
+ * model, type, task and name on top. Every heartbeat asks, so equal combinations get the same object, and without
+ * overrides nothing is looked up.
  */
 export function choosePolicy(preset: PresetName, settings: Settings, overrides: Overrides): PolicyChoice {
   const shared = chosen(preset, settings);
@@ -132,7 +138,10 @@ export function choosePolicy(preset: PresetName, settings: Settings, overrides: 
 
 const isNamed = (policy: string | null | undefined): policy is string => policy !== null && policy !== undefined;
 
-/** A preset's name means the preset as it ships, whatever the file changes of it, unless the file has a policy of that name. */
+/**
+ * A preset's name means the preset as it ships, whatever the file changes in it, unless the file has a policy of that
+ * name.
+ */
 function namedPolicies(settings: Settings, own: Overrides["policies"]): ReadonlyMap<string, Settings> {
   return new Map<string, Settings>([
     ...presetNames.map((name) => [name, settingsOf(name)] as const),
@@ -144,7 +153,7 @@ const chosen = (name: string, settings: Settings): ChosenPolicy =>
   Object.freeze({ policy: policyFrom(policyId(name, settings), settings), settings: freezeDeep(settings) });
 
 /** Name and fingerprint: two policies with the same id decide the same. */
-export function policyId(name: string, settings: Settings): string {
+function policyId(name: string, settings: Settings): string {
   const print = createHash("sha256").update(canonicalJson(settings)).digest("hex");
   return `${name}@${print.slice(0, 8)}`;
 }
@@ -155,7 +164,7 @@ function forgetOldest(known: Map<string, ChosenPolicy>): void {
   if (!oldest.done) known.delete(oldest.value);
 }
 
-/** Freezes a value and all it holds. What is frozen already is taken to be frozen all the way down. */
+/** Freezes a value and all it holds. A value that is frozen already is taken to be frozen all the way down. */
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);

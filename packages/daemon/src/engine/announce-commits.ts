@@ -5,11 +5,11 @@ import { subscribe } from "./subscribe.ts";
 type EventListener = (events: readonly SavedEvent[]) => void;
 type TaskListener = (taskIds: readonly string[]) => void;
 
-/** Nearly every commit: beats that moved clocks. There is nothing to tell or to do. */
+/** True of nearly every commit: its beats only moved clocks, so there is nothing to tell or to do. */
 const isOnlySignals = ({ events, actions, machines, audit, marks }: Commit): boolean =>
   events.length + actions.length + machines.length + audit.length === 0 && Object.keys(marks).length === 0;
 
-/** Saved: now it may be told and done. `act` does what the commit intends. */
+/** Tells listeners of every saved commit. `act` does what the commit intends. */
 export function announceCommits(eventsUntilNow: number, act: (commit: Commit) => void) {
   const commitListeners = new Set<() => void>();
   const taskListeners = new Set<TaskListener>();

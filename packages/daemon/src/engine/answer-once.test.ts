@@ -1,8 +1,9 @@
-import { hours } from "@rouse/contract";
+import { Fault, hours } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { createMemoryDisk, type MemoryDisk } from "../adapters/store-memory/memory-disk.ts";
 import { taskWorld } from "../tasks/task-world.test-support.ts";
 import { answerOnce, type Keep } from "./answer-once.ts";
+import type { Draft } from "./group-commit.ts";
 
 /** On the real group commit and the store in memory; of the one before it, what lies on the disk is left. */
 async function begin(disk: MemoryDisk = createMemoryDisk()) {
@@ -26,6 +27,12 @@ async function begin(disk: MemoryDisk = createMemoryDisk()) {
   return { ask, once, pass, kept, goesDown, saved: world.saved, runs: () => runs };
 }
 
+function withoutDisk(saved: () => Promise<void>) {
+  const marks: Record<string, string | null> = {};
+  const commits = { draft: () => ({ marks }) as Draft, saved, down: () => null };
+  return { marks, once: answerOnce({ commits, readClock: () => ({ time: 0 }), resumption: { marks: {} } }) };
+}
+
 describe("a request with a key", () => {
   it("is obeyed once and answered the same each time, also when both come at once", async () => {
     const { ask, runs } = await begin();
@@ -33,6 +40,38 @@ describe("a request with a key", () => {
     expect(await ask("k")).toBe("answer 1");
     expect(await ask("other")).toBe("answer 2");
     expect(runs()).toBe(2);
+  });
+
+  it("is obeyed once also while it is still being obeyed, and nothing else is asked under it meanwhile", async () => {
+    const { once } = await begin();
+    const asked = { principal: "owner", key: "k", request: "x" };
+    const finish: (() => void)[] = [];
+    const run = async (keep: Keep): Promise<string> => {
+      await new Promise<void>((resolve) => finish.push(resolve));
+      keep.answer("taken");
+      return "taken";
+    };
+    const both = [once(asked, run), once(asked, run)];
+    const other = once({ ...asked, request: "y" }, run).catch(({ code }: Fault) => code);
+    expect(finish).toHaveLength(1);
+    for (const one of finish) one();
+    expect(await Promise.all([...both, other])).toEqual(["taken", "taken", "key-reused"]);
+  });
+
+  it("is not answered again while the first answer is not on disk", async () => {
+    const fault = new Fault("store-unavailable", "no room", { retryable: true });
+    const { once } = withoutDisk(() => Promise.reject(fault));
+    const asked = { principal: "owner", key: "k", request: "x" };
+    const run = async (keep: Keep) => keep.answer("taken");
+    await once(asked, run);
+    await expect(once(asked, run)).rejects.toBe(fault);
+  });
+
+  it("of many senders pushes out the oldest, so that what is kept is bounded", async () => {
+    const { once, marks } = withoutDisk(async () => undefined);
+    for (let n = 0; n <= 2000; n++)
+      await once({ principal: `agent:${n}`, key: "k", request: "x" }, async (keep) => keep.answer(n));
+    expect(Object.values(marks).filter((mark) => mark !== null)).toHaveLength(2000);
   });
 
   it("is answered the same by the monitor after this one", async () => {

@@ -4,28 +4,28 @@ import type { GroupCommit } from "./group-commit.ts";
 import type { Moment } from "./steady-clock.ts";
 
 const keptFor: DurationMs = hours(24);
-/** So that nobody who sends many pushes out what others sent. */
+/** One principal that sends many requests must not push out the answers kept for others. */
 const mostOfOne = 200;
 /** Of all agents together, and of everybody else together: agents push out no key of people and orchestrators. */
 const mostKept = 2000;
 /** What the API says of it. */
 export const keysKept = `for a day; of each token's holder the last ${mostOfOne} keys are kept, and of all agents together ${mostKept}: beyond that, the oldest of the agent that has the most is forgotten`;
 
-/** A request that is not to be obeyed twice, however often it is sent. */
-export interface KeyedRequest {
-  /** Who authenticated: a key is good for whoever chose it. */
+/** A request that is obeyed once, however often it is sent. */
+interface KeyedRequest {
+  /** Who authenticated: a key counts only for the principal that chose it. */
   readonly principal: string;
   readonly key: string;
-  /** All of it: under the same key nothing else may be asked. */
+  /** The whole request: another request under the same key is refused. */
   readonly request: string;
 }
 
-/** Keeps what came of a request, in the same commit as that: to be called in the same turn of the event loop. */
+/** Keeps what came of a request in the same commit: call it in the same turn of the event loop. */
 export interface Keep {
-  /** What was kept when the request was sent before and not all of it was taken; `null` when nothing was. */
+  /** The progress kept when the same request was sent before and only part of it was taken; `null` without one. */
   readonly before: unknown;
   answer(answer: unknown): void;
-  /** Not all of it is taken yet. */
+  /** Keeps how much of the request is taken so far. */
   progress(progress: unknown): void;
 }
 
@@ -48,8 +48,8 @@ interface OnceParts {
 const folder = "answered/";
 
 /**
- * Answers a request that is sent again under the same key as it was answered first, also by the monitor after this one. What was refused changed nothing, so
- * it is tried anew. What is kept is bounded, and forgotten after a day.
+ * Answers a request that is sent again under the same key as it was answered first, also after a restart. A refused
+ * request changed nothing, so it is tried anew. Answers are kept for a day, and only so many.
  */
 export function answerOnce({ commits, readClock, resumption: { marks } }: OnceParts): AnswerOnce {
   const kept = new Map<string, Kept>();
@@ -86,7 +86,7 @@ export function answerOnce({ commits, readClock, resumption: { marks } }: OncePa
       throw new Fault("key-reused", "this Idempotency-Key was sent with another request; choose a new one for each");
     if (same !== undefined) return same.answer as Promise<T>;
     if (known?.isDone) {
-      // It may still be on its way to the disk.
+      // The first answer may still be on its way to the disk.
       await commits.saved();
       return known.what as T;
     }

@@ -1,27 +1,21 @@
 import { createHash } from "node:crypto";
-import type { Agents } from "../agents/host-agents.ts";
+import { noAgent } from "../config/choose-policy.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Resumption } from "../ports/store.ts";
+import type { SharedServices } from "../shared-services.ts";
 import type { Tasks } from "../tasks/host-tasks.ts";
-import type { Engine } from "./engine.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import type { Moment } from "./steady-clock.ts";
 
-interface ApplyingParts {
-  readonly engine: Engine;
-  readonly agents: Agents;
-  readonly commits: GroupCommit;
+interface ApplyingParts extends Pick<SharedServices, "engine" | "agents" | "commits" | "config" | "readClock"> {
   readonly tasks: Tasks;
-  readonly config: () => Config;
-  readonly readClock: () => Moment;
-  /** Tells the holders what is new to them. */
+  /** Gives the holders their new settings. */
   readonly settle: () => void;
 }
 
-/** After the configuration has changed: everybody is looked at again by what holds now. */
+/** Puts a changed configuration into force: every agent and task is judged again, by the new policies. */
 export function applyConfig({ engine, agents, commits, tasks, config, readClock, settle }: ApplyingParts): void {
   const moment = readClock();
-  const policy = config().policyFor({ agentId: "", agentType: null, taskId: null }).id;
+  const policy = config().policyFor(noAgent).id;
   engine.saveEvents([{ type: "CONFIG_RELOADED", payload: { policy } }], moment.time, null);
   agents.wakeAll(moment);
   tasks.wakeAll(moment);
@@ -31,12 +25,12 @@ export function applyConfig({ engine, agents, commits, tasks, config, readClock,
   settle();
 }
 
-/** For the run after this one: by what everybody was judged. */
+/** Saves a fingerprint of the policies in force, for the run after this one to compare with its own. */
 export function markPolicies(commits: Pick<GroupCommit, "draft">, config: Config): void {
   commits.draft().marks["policies"] = fingerprint(config);
 }
 
-/** The run before judged by other policies: its deadlines are not ours. */
+/** Whether the run before judged by other policies: then its deadlines do not hold any more. */
 export const haveOtherPolicies = ({ marks }: Resumption, config: Config): boolean =>
   marks["policies"] !== fingerprint(config);
 

@@ -14,7 +14,6 @@ import { announceCommits } from "./announce-commits.ts";
 import { createEngine } from "./engine.ts";
 import { groupCommits } from "./group-commit.ts";
 import { hostMachine } from "./host-machine.ts";
-import { tickEvery } from "./judge-due.ts";
 import { keepRecords } from "./keep-records.ts";
 import { lastAlive } from "./resume.ts";
 import { doubtSelf } from "./self-doubt.ts";
@@ -31,18 +30,21 @@ interface BuildingParts {
   readonly seals: SealedSoFar;
   readonly log: Log;
   readonly config: () => Config;
-  /** This monitor's on its shard. */
+  /** The epoch of this monitor on its shard. */
   readonly epoch: number;
-  /** Another monitor has taken over. */
+  /** Called when another monitor has taken over. */
   readonly stopActing: () => Promise<void>;
   /** Does what a saved commit intends. */
   readonly act: (commit: Commit) => void;
 }
 
-/** There is one for the whole fleet. */
+/** The id of the kill budget: there is one for the whole fleet. */
 const wholeBudget = "fleet";
 
-/** What every part of a monitor stands on: its time, whom it knows, what it doubts, how turns are run and how they are saved. Nothing runs yet. */
+/**
+ * Builds what every part of a monitor stands on: its clock, the agents it knows, its self-doubt, and how turns are run
+ * and saved. Nothing runs yet.
+ */
 export function buildEngine(parts: BuildingParts, resumption: Resumption) {
   const { timers, log, config, seals, signing } = parts;
   const alive = lastAlive(resumption);
@@ -55,9 +57,8 @@ export function buildEngine(parts: BuildingParts, resumption: Resumption) {
     brakeOf(budget.find(wholeBudget) ?? noKills, host, now, config().killBudget);
   const doubt = doubtSelf(fleet, incidents, brake, started.now);
   const self = watchSelf(
-    { clock, doubt, fleet, log, config, engine: () => engine, lookAnew: parts.holders.lookAnew },
+    { clock, doubt, fleet, incidents, log, config, engine: () => engine, lookAnew: parts.holders.lookAnew },
     started.now,
-    tickEvery,
   );
   const news = announceCommits(resumption.lastEventId, parts.act);
   const commits = groupCommits(parts.store, parts.epoch, timers, {
@@ -104,7 +105,7 @@ export function buildEngine(parts: BuildingParts, resumption: Resumption) {
     records,
     audit,
     agents,
-    /** When this run was last certainly alive, for the one after it. */
+    /** Notes in the next commit that this run is alive, for the run after it. */
     markAlive(): void {
       commits.draft().marks["alive"] = JSON.stringify(clock.aliveMark());
     },

@@ -1,32 +1,19 @@
 import { canaryId, type DurationMs, type HeartbeatAck, type MonoMs, toIso } from "@rouse/contract";
-import type { FleetWatch } from "@rouse/core";
-import type { Agents } from "../agents/host-agents.ts";
-import type { Log } from "../ports/log.ts";
-import type { Engine } from "./engine.ts";
-import type { GroupCommit } from "./group-commit.ts";
-import type { SelfDoubt } from "./self-doubt.ts";
-import type { Moment } from "./steady-clock.ts";
-import type { RepeatingTimers } from "./timers.ts";
-import type { SelfWatch } from "./watch-self.ts";
+import type { MonitorServices } from "../shared-services.ts";
 
 export const canaryEvery: DurationMs = 5000;
 const canaryOnHold: DurationMs = 1000;
 
-interface ProvingParts {
-  readonly doubt: SelfDoubt;
-  readonly self: SelfWatch;
-  readonly fleet: FleetWatch;
-  readonly engine: Engine;
-  readonly agents: Agents;
-  readonly commits: GroupCommit;
-  readonly repeating: RepeatingTimers;
-  readonly log: Log;
-  readonly readClock: () => Moment;
-  readonly markAlive: () => void;
-}
+type CanaryParts = Pick<
+  MonitorServices,
+  "doubt" | "self" | "fleet" | "engine" | "agents" | "commits" | "repeating" | "log" | "readClock" | "markAlive"
+>;
 
-/** The canary: a beat of our own that goes the way of all beats, to the disk. While it does not get through, silence is ours before it is anybody else's. */
-export function keepCanary(parts: ProvingParts) {
+/**
+ * The canary is a beat of our own that goes the way of all beats, to the disk. While it does not get through, the
+ * silence of agents is taken for our own deafness.
+ */
+export function keepCanary(parts: CanaryParts) {
   const { doubt, self, fleet, engine, agents, commits, readClock } = parts;
   let send: (() => Promise<void>) | null = null;
 
@@ -36,7 +23,7 @@ export function keepCanary(parts: ProvingParts) {
       doubt.canaryPassed(readClock().now);
     },
 
-    /** Says how long to wait before the next. */
+    /** Returns how long to wait before the next canary. */
     async sendCanary(): Promise<DurationMs> {
       try {
         await send?.();

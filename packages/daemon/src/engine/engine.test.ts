@@ -120,14 +120,18 @@ describe("the engine", () => {
     expect(second.cats.find("tom")).toBeNull();
   });
 
-  it("drops a letter that nobody is there for, and one step's fault leaves no letter behind", async () => {
-    const { engine, cats, order } = await world();
+  it("delivers the letters behind one whose step throws, and saves what came of them", async () => {
+    const { engine, cats, order, commits, disk } = await world();
+    const to = [letter("dog", "rex", "b"), { machine: "dog", id: "spot", signal: null }, letter("dog", "rex", "c")];
+    expect(() => cats.submit("tom", { say: "a", to }, moment(1))).toThrow();
+    expect(order).toEqual(["cat a", "dog b", "dog c"]);
+    await commits.saved();
+    disk.crash();
+    expect((await world(disk)).dogs.find("rex")).not.toBeNull();
+    cats.submit("tom", { say: "d" }, moment(1));
+    expect(order.at(-1)).toBe("cat d");
     engine.post("bird", "tweety", { say: "x" });
-    engine.deliver(moment(1));
-    engine.post("dog", "rex", null);
-    expect(() => engine.deliver(moment(1))).toThrow();
-    cats.submit("tom", { say: "a" }, moment(1));
-    expect(order).toEqual(["cat a"]);
+    expect(() => engine.deliver(moment(1))).toThrow("a letter to bird, which nobody hosts");
   });
 
   it("takes nothing in from outside while it could not be saved", async () => {

@@ -108,6 +108,21 @@ describe("group commit", () => {
     expect(await kept()).toEqual([1, 2, 3]);
   });
 
+  it("starts on a crowd before the turn is over, and on the rest only when that is on disk", async () => {
+    const { take, time, commits, isSlow, disk, most, kept } = await world();
+    isSlow();
+    const crowd = Array.from({ length: 25 }, (_, i) => i + 1);
+    for (const id of crowd) take(id);
+    expect(commits).toEqual([crowd.slice(0, 24)]);
+    await time.turn();
+    expect(commits).toHaveLength(1);
+    await disk();
+    await time.turn();
+    await disk();
+    expect(most()).toBe(1);
+    expect(await kept()).toEqual(crowd);
+  });
+
   it("nobody hears of a beat before it is on disk", async () => {
     const { take, time, isSlow, disk, told } = await world();
     isSlow();
@@ -141,7 +156,7 @@ describe("group commit", () => {
     expect((await read.resume()).machines).toEqual([{ machine: "task", id: "t-1", overAt: null, record: "1" }]);
   });
 
-  it("writes a turn that brought nothing but a task, a checkpoint or an audit line", async () => {
+  it("writes a turn that brought nothing but one thing, whatever it is", async () => {
     const { group, time, commits } = await world();
     const contents: ((draft: Draft) => void)[] = [
       ({ machines }) => machines.set("t-1", () => ({ machine: "task", id: "t-1", overAt: null, record: "{}" })),
@@ -158,6 +173,20 @@ describe("group commit", () => {
             policy: null,
           }),
         ),
+      ({ removed }) => removed.push(1),
+      ({ records }) => records.set(2, () => ({ agentNo: 2, agentId: "w", through: 0, record: "{}" })),
+      ({ events }) =>
+        events.push({
+          id: 1,
+          time: 0,
+          agentId: null,
+          event: { type: "MONITOR_THAWED", payload: { actor: "ada", reason: "" } },
+        }),
+      ({ actions }) => actions.push({ key: "k", agentId: null, createdAt: 0, body: "{}" }),
+      ({ finished }) => finished.push("k"),
+      (draft) => {
+        draft.marks["alive"] = "{}";
+      },
     ];
     for (const [i, add] of contents.entries()) {
       add(group.draft());
@@ -211,6 +240,35 @@ describe("a store that cannot be written", () => {
     expect(await kept()).toEqual([1, 2, 3]);
   });
 
+  it("what came in the same turn as a refused crowd waits behind it", async () => {
+    const { take, time, breaks, commits } = await world();
+    breaks();
+    for (let id = 1; id <= 25; id++) take(id);
+    await time.settle();
+    await time.turn();
+    expect(commits.map(({ length }) => length)).toEqual([24]);
+  });
+
+  it("whoever was refused is not told later that it was saved", async () => {
+    const { group, time, breaks, mends, isSlow, disk, take } = await world();
+    breaks();
+    isSlow();
+    take(1);
+    await time.turn();
+    const answers: string[] = [];
+    group.whenSaved(
+      () => answers.push("saved"),
+      ({ code }) => answers.push(code),
+    );
+    await disk();
+    mends();
+    isSlow(false);
+    await time.pass(500);
+    await time.turn();
+    expect(group.down()).toBeNull();
+    expect(answers).toEqual(["store-unavailable"]);
+  });
+
   it("any other error of a store is told as its being unavailable", async () => {
     const { take, time, breaks, group } = await world();
     breaks(new TypeError("what?"));
@@ -218,6 +276,23 @@ describe("a store that cannot be written", () => {
     await time.turn();
     expect(one.state).toBe("store-unavailable");
     expect(group.down()?.cause).toBeInstanceOf(TypeError);
+  });
+});
+
+describe("a store that is still down when Rouse stops", () => {
+  it("is not tried again, whether a try was due or under way", async () => {
+    for (const underWay of [false, true]) {
+      const { group, take, time, breaks, isSlow, disk, commits } = await world();
+      breaks();
+      take(1);
+      await time.turn();
+      isSlow(underWay);
+      if (underWay) await time.pass(500);
+      group.stop();
+      await disk();
+      await time.pass(5000);
+      expect(commits).toHaveLength(underWay ? 2 : 1);
+    }
   });
 });
 
@@ -302,12 +377,33 @@ describe("draining", () => {
     expect(await kept()).toEqual([1, 2]);
   });
 
+  it("brings to the disk what nobody has asked for yet", async () => {
+    const { group, time, kept } = await world();
+    group.draft().signals.push(beat(1));
+    const drained = group.drain();
+    await time.turn();
+    expect(await isOver(drained, time.settle)).toBe(true);
+    expect(await kept()).toEqual([1]);
+  });
+
+  it("waits for what is under way also when nothing came meanwhile", async () => {
+    const { group, take, time, isSlow, disk } = await world();
+    isSlow();
+    take(1);
+    await time.turn();
+    const drained = group.drain();
+    expect(await isOver(drained, time.settle)).toBe(false);
+    await disk();
+    expect(await isOver(drained, time.settle)).toBe(true);
+  });
+
   it("does not wait for ever for a store that is down", async () => {
     const { group, take, time, breaks } = await world();
     breaks();
     take(1);
     const before = group.drain();
     await time.turn();
+    group.draft().signals.push(beat(2));
     expect(await isOver(group.drain(), time.settle)).toBe(true);
     await time.pass(500);
     expect(await isOver(before, time.settle)).toBe(true);

@@ -12,7 +12,7 @@ import type {
 } from "../ports/store.ts";
 
 const retryAfter: DurationMs = 500;
-/** So many signals are worth a commit of their own before the turn is over. */
+/** This many signals are worth a commit of their own before the turn is over. */
 const enough = 24;
 
 interface Waiter {
@@ -23,12 +23,12 @@ interface Waiter {
 export interface Draft {
   removed: number[];
   signals: SavedSignal[];
-  /** Serialised when the commit starts, so that ten beats of one agent in one turn write one record. */
+  /** Records are serialised when the commit starts, so ten beats of one agent in one turn write one record. */
   records: Map<number, () => SavedRecord>;
   events: EventToSave[];
   actions: IntendedAction[];
   finished: string[];
-  /** Likewise; by machine and id. See `saveMachine`. */
+  /** Machines' records, by machine and id, are serialised then too. See `saveMachine`. */
   machines: Map<string, () => SavedMachine>;
   checkpoints: SavedCheckpoint[];
   audit: AuditRecord[];
@@ -48,18 +48,19 @@ const emptyDraft = (): Draft => ({
   marks: {},
 });
 
-export interface GroupCommitHooks {
+interface GroupCommitHooks {
   committed(commit: Commit): void;
   wentDown(fault: Fault): void;
   cameBack(): void;
 }
 
 /**
- * Commits whatever came in during one turn of the event loop, one commit at a time; what arrives meanwhile is the next one. No fixed
- * window: alone, a beat waits for nobody; in a crowd, many share one sync to disk.
+ * Commits whatever came in during one turn of the event loop, one commit at a time; what arrives meanwhile goes into
+ * the next. There is no fixed window: a lone beat waits for nobody, and in a crowd many beats share one sync to disk.
  *
- * While the store is down, callers are refused at once and the refused commit is kept and tried again: it was already taken into account, so it
- * must reach the disk before anything newer. When another monitor has taken over, it is not tried again: the store stays down for this one.
+ * While the store is down, callers are refused at once. The failed commit is kept and tried again: its turns are
+ * already part of the records in memory, so it must reach the disk before anything newer. When another monitor has
+ * taken over, the commit is not tried again: for this monitor the store stays down.
  */
 export function groupCommits(store: Store, epoch: number, timers: Timers, hooks: GroupCommitHooks) {
   let draft = emptyDraft();
@@ -120,7 +121,7 @@ export function groupCommits(store: Store, epoch: number, timers: Timers, hooks:
     store.commit(commit).then(
       () => {
         down = null;
-        // What was decided before the outage is done by somebody who knows of it.
+        // The gap comes first: the commit's actions, decided before the outage, are carried out with it known.
         hooks.cameBack();
         hooks.committed(commit);
         schedule();
@@ -143,9 +144,9 @@ export function groupCommits(store: Store, epoch: number, timers: Timers, hooks:
   }
 
   return {
-    /** Add to it and call `schedule`, or `saved` to learn when it is on disk. */
+    /** The next commit. Add to it and call `schedule`, or `saved` to learn when it is on disk. */
     draft: (): Draft => draft,
-    /** The next commit saves it as it is by then. */
+    /** Saves a machine's record with the next commit, as it is by then. */
     saveMachine(machine: string, id: string, serialise: () => Pick<SavedMachine, "record" | "overAt">): void {
       draft.machines.set(`${machine}/${id}`, () => ({ machine, id, ...serialise() }));
     },
@@ -153,20 +154,20 @@ export function groupCommits(store: Store, epoch: number, timers: Timers, hooks:
     saved(): Promise<void> {
       return new Promise((resolve, reject) => this.whenSaved(resolve, reject));
     },
-    /** The same without a promise, for the path that every beat takes. */
+    /** `saved` without a promise, for the path that every beat takes. */
     whenSaved(resolve: () => void, reject: (fault: Fault) => void): void {
       if (down !== null) return reject(down);
       waiters.push({ resolve, reject });
-      // In a crowd the disk starts on the first of them while the rest are still being read.
+      // In a crowd the disk starts on the first beats while the rest are still being read.
       if (!busy && draft.signals.length >= enough) flush();
       else schedule();
     },
     down: (): Fault | null => down,
-    /** Nothing is taken in that could not be saved. */
+    /** Throws while nothing could be saved. */
     refuseWhileDown(): void {
       if (down !== null) throw down;
     },
-    /** Another monitor has taken over: nothing is saved any more, for good. */
+    /** True once another monitor has taken over: this one saves nothing any more. */
     isReplaced,
     /** Resolves when nothing is left to write, or when the store cannot be reached. */
     drain(): Promise<void> {
@@ -174,7 +175,7 @@ export function groupCommits(store: Store, epoch: number, timers: Timers, hooks:
       schedule();
       return new Promise((resolve) => idle.push(resolve));
     },
-    /** A commit that the store refused is not tried again from now on. */
+    /** Ends the retries of a commit that failed. */
     stop(): void {
       over = true;
       cancelRetry();

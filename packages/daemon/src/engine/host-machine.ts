@@ -9,15 +9,15 @@ interface HostingParts<R, S, C, A> {
   readonly engine: Pick<Engine, "host" | "saveEvents" | "file">;
   readonly commits: Pick<GroupCommit, "saveMachine">;
   readonly machine: Machine<R, S, C, A>;
-  /** How one begins that nobody has heard of yet. */
+  /** The record of a thing that nobody has heard of yet. */
   readonly begin: (id: string, now: MonoMs) => R;
   readonly contextOf: (now: MonoMs) => C;
-  /** Whom its events are about. */
+  /** The agent that events of a thing are about. */
   readonly agentOf: (id: string) => string | null;
   readonly wakeSignal?: S;
 }
 
-/** All that a machine needs whose records are saved with every change, and whose things begin with the first signal to them. */
+/** Hosts a machine whose records are saved with every change, and whose things begin with their first signal. */
 export function hostMachine<R, S, C, A>(parts: HostingParts<R, S, C, A>) {
   const { engine, commits, machine, contextOf, agentOf, wakeSignal } = parts;
   const things = new Map<string, Kept<R>>();
@@ -30,7 +30,7 @@ export function hostMachine<R, S, C, A>(parts: HostingParts<R, S, C, A>) {
 
   const find = (id: string, { now }: Moment): Kept<R> => things.get(id) ?? add(id, parts.begin(id, now));
 
-  /** Written as it is when the commit starts; one that was forgotten meanwhile is removed. */
+  /** Saves a record as it is when the commit starts; the record of a thing forgotten meanwhile is removed. */
   function save(id: string): void {
     commits.saveMachine(machine.name, id, () => {
       const kept = things.get(id);
@@ -58,7 +58,7 @@ export function hostMachine<R, S, C, A>(parts: HostingParts<R, S, C, A>) {
   return {
     find: (id: string): R | null => things.get(id)?.record ?? null,
     submit: (id: string, signal: S, moment: Moment): A => host.submit(find(id, moment), signal, moment),
-    /** One step whose letters wait: for whoever is in the middle of a step and cannot go on before this one is taken. */
+    /** Takes one step whose letters wait, for a caller that is itself in the middle of a step. */
     run: (id: string, signal: S, moment: Moment): A => host.run(find(id, moment), signal, moment),
     restore(saved: readonly KeptMachine[]): void {
       for (const { machine: name, id, record } of saved)

@@ -1,46 +1,28 @@
-import type { DurationMs } from "@rouse/contract";
-import type { FleetIncidents, FleetWatch } from "@rouse/core";
-import type { Agents } from "../agents/host-agents.ts";
-import type { Config } from "../config/read-config.ts";
-import type { Timers } from "../ports/clock.ts";
+import { noAgent } from "../config/choose-policy.ts";
+import type { MonitorServices } from "../shared-services.ts";
 import type { Tasks } from "../tasks/host-tasks.ts";
 import type { Canary } from "./canary.ts";
-import type { Engine, Kept } from "./engine.ts";
-import type { GroupCommit } from "./group-commit.ts";
-import type { RecordKeeper } from "./keep-records.ts";
+import type { Kept } from "./engine.ts";
 import type { Moment } from "./steady-clock.ts";
-import type { RepeatingTimers } from "./timers.ts";
-import type { SelfWatch } from "./watch-self.ts";
 
-/** How often the monitor looks at itself and at who is due. */
-export const tickEvery: DurationMs = 250;
 /** Wake-ups handled before waiting input is read again. */
 const wakesPerRound = 2000;
 
-interface JudgingParts {
-  readonly fleet: FleetWatch;
-  readonly incidents: FleetIncidents;
-  readonly self: SelfWatch;
-  readonly engine: Engine;
-  readonly agents: Agents;
-  readonly commits: GroupCommit;
-  readonly records: RecordKeeper;
+type Judging = "engine" | "agents" | "commits" | "records" | "fleet" | "incidents" | "self";
+
+interface JudgingParts extends Pick<MonitorServices, Judging | "repeating" | "timers" | "config" | "readClock"> {
   readonly tasks: Tasks;
-  readonly repeating: RepeatingTimers;
-  readonly timers: Timers;
-  readonly config: () => Config;
-  readonly readClock: () => Moment;
   readonly canaryIsMissing: Canary["canaryIsMissing"];
 }
 
-/** One tick: first a look at ourselves; then, once waiting input has been read, at whoever is due. */
+/** One tick: the monitor checks itself first. Once waiting input has been read, it judges every agent that is due. */
 export function judgeDue(parts: JudgingParts): () => void {
   const { fleet, incidents, self, engine, agents, commits, tasks, repeating, timers, readClock } = parts;
 
   function judge(): void {
     if (repeating.stopped() || commits.down() !== null) return;
     const moment = readClock();
-    const { amnestyMargin } = parts.config().policyFor({ agentId: "", agentType: null, taskId: null });
+    const { amnestyMargin } = parts.config().policyFor(noAgent);
     agents.takeNews(fleet.endHolds(moment.now, amnestyMargin), moment);
     agents.takeFleet(incidents.due(moment.now), moment);
     agents.saveFleet();

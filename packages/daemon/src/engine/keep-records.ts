@@ -2,18 +2,21 @@ import type { DurationMs, MonoMs } from "@rouse/contract";
 import type { Watched } from "../agents/roster.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
-/** A record whose beats only moved clocks is written at the latest after this long, or after this many further signals of anybody. */
+/**
+ * A record whose beats only moved clocks is written after this long, or after this many further signals of all agents.
+ */
 const savedWithin: DurationMs = 60_000;
 const signalsWithin = 50_000;
-/** Written per call, so that nobody waits for a long row of them; more when many wait. */
+/** A call writes at most this many records, or a twentieth of those that wait: nobody is to wait for a long row. */
 const leastPerCall = 200;
 
 /**
- * Brings records to the store. A turn with consequences saves its record with them, at once; one that only moved clocks can wait, because its signal
- * is saved and the record is learnt again from it. How long it can wait bounds how much there is to learn again after a crash.
+ * Brings records to the store. A turn with consequences saves its record at once, with them. The record of a turn that
+ * only moved clocks can wait, because its signal is saved and the record is learnt again from it. How long a record
+ * waits bounds how much there is to learn again after a crash.
  */
 export function keepRecords(commits: GroupCommit) {
-  /** Longest waiting first. */
+  /** Agents whose record waits, longest first. */
   const unsaved = new Set<Watched>();
 
   function saveNow(watched: Watched): void {
@@ -24,14 +27,14 @@ export function keepRecords(commits: GroupCommit) {
 
   return {
     saveNow,
-    /** For one that does not wait already. */
+    /** Call it only for an agent whose record does not wait already. */
     saveLater(watched: Watched, now: MonoMs): void {
-      // What is already on its way to the next commit is written as it is then.
+      // A record that is part of the next commit already is written as it is then.
       if (commits.draft().records.has(watched.no)) return;
       watched.unsaved = { since: now, through: watched.through };
       unsaved.add(watched);
     },
-    /** Hands those that have waited long enough to the next commit. */
+    /** Hands the records that have waited long enough to the next commit. */
     saveDue(now: MonoMs, lastSignalId: number): void {
       let left = Math.max(leastPerCall, Math.ceil(unsaved.size / 20));
       for (const watched of unsaved) {
@@ -41,7 +44,7 @@ export function keepRecords(commits: GroupCommit) {
         saveNow(watched);
       }
     },
-    /** It is taken out: nothing of it is to be written any more, not even what waits for the next commit. */
+    /** Removes an agent: nothing of it is written any more, not even what waits for the next commit. */
     remove(watched: Watched): void {
       unsaved.delete(watched);
       watched.unsaved = null;

@@ -7,8 +7,8 @@ const firstRetry = 1000;
 const longestRetry = 60_000;
 
 /**
- * Carries out what was decided, after it was saved. Each action stays in the store until its outcome is known, so after a crash it
- * is issued again: at least once, and once for whoever looks at the key.
+ * Carries out actions after they were saved. An action stays in the store until its outcome is known, so after a crash
+ * it is issued again: at least once, and once for a receiver that looks at its key.
  */
 export function startOutbox(
   carryOut: (action: Action) => Promise<ActionOutcome>,

@@ -1,51 +1,39 @@
 import { toIso } from "@rouse/contract";
 import { type Action, isComingBack, isOver, isStartingAgain } from "@rouse/core";
-import type { Agents } from "../agents/host-agents.ts";
-import { type Roster, usedNumbersMark, type Watched } from "../agents/roster.ts";
+import type { Watched } from "../agents/roster.ts";
 import type { SealedSoFar } from "../audit/seal-trail.ts";
-import type { Config } from "../config/read-config.ts";
 import { orderLine } from "../orders/note-orders.ts";
 import { type BackedOrders, hasOpenOrder, isOrdered } from "../orders/recall-orders.ts";
-import type { Holders } from "../ports/holders.ts";
 import { type IntendedAction, type Resumption, storeMark } from "../ports/store.ts";
+import type { MonitorServices } from "../shared-services.ts";
 import type { Tasks } from "../tasks/host-tasks.ts";
 import { haveOtherPolicies, markPolicies } from "./apply-config.ts";
 import type { Engine } from "./engine.ts";
-import type { GroupCommit } from "./group-commit.ts";
-import type { RecordKeeper } from "./keep-records.ts";
 import type { Outbox } from "./outbox.ts";
 import { restoreAgents } from "./resume.ts";
-import type { Frozen, SelfDoubt } from "./self-doubt.ts";
+import type { Frozen } from "./self-doubt.ts";
 import type { AliveMark, Moment } from "./steady-clock.ts";
-import type { SelfWatch } from "./watch-self.ts";
 
-interface GoingOnParts {
+type Resuming = "engine" | "agents" | "roster" | "commits" | "records" | "doubt" | "self" | "holders";
+
+interface ResumingParts extends Pick<MonitorServices, Resuming | "config" | "started" | "version" | "markAlive"> {
   readonly resumption: Resumption;
-  readonly holders: Pick<Holders, "keptDownAt">;
   readonly seals: Pick<SealedSoFar, "store">;
   readonly orders: BackedOrders;
   /** When the run before was last alive; `null` if there was none. */
   readonly alive: AliveMark | null;
-  readonly started: Moment;
-  readonly roster: Roster;
-  readonly doubt: SelfDoubt;
-  readonly self: SelfWatch;
-  readonly engine: Engine;
-  readonly agents: Agents;
-  readonly commits: GroupCommit;
-  readonly records: RecordKeeper;
   readonly tasks: Tasks;
   readonly outbox: Outbox;
-  readonly config: () => Config;
-  readonly version: string;
-  readonly markAlive: () => void;
 }
 
-/** Picks up after the run before: everybody as they were, an amnesty for the time nobody watched, and the actions whose outcome is not known. */
-export function resumeMonitor(parts: GoingOnParts): void {
+/**
+ * Picks up after the run before: every agent as it was, an amnesty for the time nobody watched, and the actions whose
+ * outcome is not known.
+ */
+export function resumeMonitor(parts: ResumingParts): void {
   const { resumption, alive, started, roster, engine, agents, commits } = parts;
   restoreAgents(resumption, roster, parts.config());
-  roster.goOnAfter(resumption.marks[usedNumbersMark]);
+  roster.goOnAfter(resumption.marks);
   for (const watched of roster.all()) if (isOfNobody(watched, parts)) dropOrder(watched, parts);
   parts.tasks.restore(resumption);
   const frozen = resumption.marks["frozen"];
@@ -69,14 +57,17 @@ export function resumeMonitor(parts: GoingOnParts): void {
   parts.outbox.send(actions.filter((saved) => !decideAnew(saved, parts) && !isLeftOver(saved, parts)));
 }
 
-/** What a person said of one that was down while nobody ran is their order, taken late. The key of the start that it overtook. */
-function keepDown(watched: Watched, { holders, alive, started, engine, agents }: GoingOnParts): string | null {
+/**
+ * A person may have kept an agent down while no monitor ran: that is their order to stop it, taken late. Returns the
+ * key of the start that this order cancels.
+ */
+function keepDown(watched: Watched, { holders, alive, started, engine, agents }: ResumingParts): string | null {
   const { record } = watched;
   const { agentId } = record;
   const { incarnation } = record.life;
   const { restart } = record.ending;
   const saidAt = isOver(record) ? holders.keptDownAt(agentId, incarnation) : null;
-  // What the run before may have heard itself is not said anew.
+  // An order older than the last sign of life was heard by the run before.
   if (saidAt === null || alive === null || saidAt < alive.time) return null;
   const isOrderedToStart = isStartingAgain(record);
   if (!isOrderedToStart && !isComingBack(record)) return null;
@@ -89,11 +80,11 @@ function keepDown(watched: Watched, { holders, alive, started, engine, agents }:
   return isOrderedToStart ? (restart?.key ?? null) : null;
 }
 
-/** It stands in the database that somebody wants this agent stopped, and the trail knows of no such order. */
-const isOfNobody = ({ record }: Watched, { orders }: GoingOnParts): boolean =>
+/** The database says that somebody ordered this agent to be stopped, and the audit trail knows of no such order. */
+const isOfNobody = ({ record }: Watched, { orders }: ResumingParts): boolean =>
   hasOpenOrder(record) && !orders.has(record.agentId);
 
-function dropOrder(watched: Watched, { engine, records, started }: GoingOnParts): void {
+function dropOrder(watched: Watched, { engine, records, started }: ResumingParts): void {
   watched.record = { ...watched.record, ending: { ...watched.record.ending, stop: null, refused: "order-of-nobody" } };
   records.saveNow(watched);
   tellOrderOfNobody(watched.record.agentId, engine, started);
@@ -107,26 +98,29 @@ function tellOrderOfNobody(agentId: string, engine: Engine, { time }: Moment): v
   engine.intend({ kind: "raise-alert", key, agentId, severity: "critical", summary }, time);
 }
 
-/** What was to be done for an order is done only while that order stands. */
-function isLeftOver({ body }: IntendedAction, { roster, engine, commits, started }: GoingOnParts): boolean {
+/** An action for a person's order is dropped unless that order still stands. */
+function isLeftOver({ body }: IntendedAction, { roster, engine, commits, started }: ResumingParts): boolean {
   const action = JSON.parse(body) as Action;
   if (!isOrdered(action)) return false;
   const record = roster.find(action.agentId)?.record;
   if (record !== undefined && hasOpenOrder(record) && record.ending.stop?.key === action.key) return false;
   commits.draft().finished.push(action.key);
-  // Of a life that is over meanwhile, nobody need be told.
+  // Nobody need be told about a life that is over meanwhile.
   if (record?.life.incarnation === action.incarnation && record.ending.refused !== "order-of-nobody")
     tellOrderOfNobody(action.agentId, engine, started);
   return true;
 }
 
-/** The store has an id from its first monitor on, so that a holder can tell it from one that was put in its place. */
-function markStore({ resumption, commits, seals }: GoingOnParts): void {
+/** Gives the store an id with its first monitor, so that a holder notices another store in its place. */
+function markStore({ resumption, commits, seals }: ResumingParts): void {
   commits.draft().marks[storeMark] = resumption.marks[storeMark] ?? seals.store;
 }
 
-/** We crashed between the intent to stop an agent and its outcome. That was our decision of another time: it is made anew, with the amnesty first. */
-function decideAnew({ body }: IntendedAction, { agents, started }: GoingOnParts): boolean {
+/**
+ * A stop that we intended before a crash, and whose outcome is unknown, was decided on old evidence. It is decided
+ * anew, after the amnesty.
+ */
+function decideAnew({ body }: IntendedAction, { agents, started }: ResumingParts): boolean {
   const action = JSON.parse(body) as Action;
   if (action.kind !== "stop-agent" || !action.spends) return false;
   agents.actionDone(action, { kind: "interrupted" }, started);

@@ -51,7 +51,9 @@ const messages: fc.Arbitrary<Message> = fc.record(
   { requiredKeys: [] },
 ) as fc.Arbitrary<Message>;
 
-/** Lives through beats as the monitor does: keeps those that were news or late, and the record as it was after so many. */
+/**
+ * Lives through beats as the monitor does: keeps those that were news or late, and the record as it was after so many.
+ */
 function live(sent: readonly { message: Message; after: number }[], savedAfter: number) {
   const agentId = "w";
   let record = newRecord({ agentId, agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 }, noon);
@@ -175,7 +177,10 @@ describe("the last sign of life", () => {
   });
 });
 
-/** What was learnt. What was judged and done is not learnt again: it is saved with the record in the very turn it happened. */
+/**
+ * What was learnt. What was judged and done is not learnt again: it is saved with the record in the very turn it
+ * happened.
+ */
 function learnt(known: AgentRecord | undefined) {
   if (known === undefined) return undefined;
   const { health: _, wakeAt: __, life, ladder, ending, ...record } = known;

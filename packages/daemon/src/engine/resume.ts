@@ -23,7 +23,7 @@ export function restoreAgents(resumption: Resumption, roster: Roster, config: Co
   for (const saved of resumption.records) byNo.set(saved.agentNo, roster.restore(saved));
   for (const signal of resumption.signals) {
     const watched = byNo.get(signal.agentNo);
-    // The record of an agent is saved with its first signal, so a signal of nobody is not ours to guess about.
+    // An agent's record is saved with its first signal, so a signal without a record says nothing we could use.
     if (watched === undefined || signal.id <= watched.through) continue;
     const heard = toSignal(signal);
     const policy = config.policyFor(policySubject(watched.record, heard));
@@ -40,6 +40,6 @@ function toSignal(saved: SavedSignal): Signal {
   const signal = readBeat(JSON.parse(saved.body), saved.time);
   if ("refused" in signal)
     throw new Error(`signal ${saved.id} was accepted once and cannot be read any more: ${signal.problem}`);
-  // It was checked when it came; the kept copy leaves out unknown fields, so its checksum need not match any more.
+  // The checksum was compared when the beat came. The kept copy may lack unknown fields and need not match it.
   return { ...signal, checksum: "absent" };
 }

@@ -1,35 +1,23 @@
 import type { DurationMs } from "@rouse/contract";
-import type { AuditTrail } from "../audit/audit-trail.ts";
 import { removeOldAudit } from "../audit/remove-old-audit.ts";
 import type { Help } from "../build-services.ts";
-import type { Config } from "../config/read-config.ts";
-import type { Log } from "../ports/log.ts";
-import type { Store } from "../ports/store.ts";
-import type { Engine } from "./engine.ts";
-import type { GroupCommit } from "./group-commit.ts";
-import type { Moment } from "./steady-clock.ts";
+import type { MonitorServices } from "../shared-services.ts";
 
 export const retentionEvery: DurationMs = 60_000;
-/** With more to tidy than one step: soon again, but never so soon that beats would notice. */
+/** The pause while more is left to tidy than one step takes: short, but long enough that beats do not wait. */
 const tidyAgain: DurationMs = 100;
 
-interface TidyingParts {
-  readonly store: Store;
-  readonly audit: AuditTrail;
-  readonly engine: Pick<Engine, "addToTrail">;
-  readonly commits: GroupCommit;
+interface RetentionParts
+  extends Pick<MonitorServices, "store" | "audit" | "engine" | "commits" | "log" | "config" | "readClock"> {
   readonly help: Pick<Help, "tasks" | "checkpoints">;
-  readonly log: Log;
-  readonly config: () => Config;
-  readonly readClock: () => Moment;
 }
 
-/** Forgets what is older than it has to be kept, a step at a time; says how long to wait before the next. */
-export function applyRetention(parts: TidyingParts): () => Promise<DurationMs> {
+/** Forgets what is older than it has to be kept, a step at a time. Returns how long to wait before the next step. */
+export function applyRetention(parts: RetentionParts): () => Promise<DurationMs> {
   const { store, help, log, config, readClock } = parts;
   const oldAudit = removeOldAudit(parts);
   return async () => {
-    // What is old is now for the monitor that took over to say.
+    // The monitor that took over applies retention now.
     if (parts.commits.isReplaced()) return retentionEvery;
     const { beats, history } = config().retention;
     const { now, time } = readClock();

@@ -10,12 +10,12 @@ import {
   lastGap,
 } from "@rouse/core";
 
-/** Agents are looked at far more often than this many gaps apart. */
+/** Enough, because every agent is judged far more often than this many gaps happen. */
 const gapsKept = 64;
-/** Lateness below this is how computers are; above it, it counts and fades over a minute. */
+/** Lateness below this is ordinary. Above it, it counts as lag, which fades over a minute. */
 const lateness: DurationMs = 50;
 const lagFades: DurationMs = 60_000;
-/** The canary passes every few seconds; without one for this long our own path is in doubt. */
+/** A canary passes every few seconds. Without one for this long our own path is in doubt. */
 export const canaryMissing: DurationMs = 15_000;
 
 export interface Frozen {
@@ -28,7 +28,9 @@ export interface Frozen {
 /** Agents that name no node are taken to be on this machine. */
 export const hostOf = ({ identity: { node } }: Pick<AgentRecord, "identity">): string => node ?? "here";
 
-/** What the monitor knows against itself: gaps, lag, the canary, how many it has stopped, and whether a person told it to keep still. */
+/**
+ * What the monitor holds against itself: gaps, lag, a missing canary, the stops it has spent, and a person's freeze.
+ */
 export function doubtSelf(
   fleet: FleetWatch,
   incidents: Pick<FleetIncidents, "silentWith" | "diedWith" | "mayDieWithOthers">,
@@ -46,7 +48,7 @@ export function doubtSelf(
 
   const currentLag = (now: MonoMs): DurationMs => Math.round(lag * Math.max(0, 1 - (now - lagAt) / lagFades));
 
-  /** Only whom it is about: what others wait with is no graver for its own trouble. */
+  /** Counts only for the agent that had a blocked task last: the trouble of others is no graver for that. */
   function countBlocked({ agentId, task: { id: taskId } }: AgentRecord): number {
     for (const [blocked, last] of criticalBlocked)
       if (last === agentId && (taskId === null || taskId === blocked)) return criticalBlocked.size;
@@ -71,7 +73,7 @@ export function doubtSelf(
       lagAt = now;
     },
 
-    /** Our own beat did not get through: from here on silence may be ours. */
+    /** Our canary did not get through: from now on the silence of agents may be our own deafness. */
     canaryFailed(now: MonoMs): void {
       pathHold = { because: "path-unproven", since: pathHold?.since ?? now, provenAt: null };
     },
@@ -84,7 +86,7 @@ export function doubtSelf(
     /** A canary that neither passed nor failed for long is a failed one. */
     canaryIsMissing: (now: MonoMs): boolean => pathHold === null && now - canaryPassedAt > canaryMissing,
 
-    /** Ends the hold once the path has been known to work for `releaseAfter`. True when it did. */
+    /** Ends the hold once the path has been known to work for `releaseAfter`. True when the hold has just ended. */
     endPathHold(now: MonoMs, releaseAfter: DurationMs): boolean {
       if (pathHold === null || pathHold.provenAt === null || now < pathHold.provenAt + releaseAfter) return false;
       pathHold = null;
@@ -104,7 +106,7 @@ export function doubtSelf(
       for (const goOn of waiting) goOn();
     },
     frozen: (): Frozen | null => frozen,
-    /** At once, unless a person told us to keep still: then when they let us go on. */
+    /** Resolves when no freeze stands. */
     async thawed(): Promise<void> {
       while (frozen !== null) await new Promise<void>((resolve) => waitForThaw.push(resolve));
     },
@@ -122,7 +124,7 @@ export function doubtSelf(
         peers: around.peers,
         peersHeardAt: around.peersHeardAt,
         frozen: frozen !== null,
-        // Only whom something is the matter with could be stopped at all.
+        // Only an agent with an incident could be stopped at all.
         brake: record.ladder.incident === null ? null : brakeOf(hostOf(record), now),
         silentWith: record.health.findings.length === 0 ? null : incidents.silentWith(record.agentId),
         diedWith: record.seen.terminal === null ? null : incidents.diedWith(record.agentId),

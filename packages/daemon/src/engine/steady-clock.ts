@@ -8,7 +8,7 @@ export interface Moment {
   readonly time: EpochMs;
 }
 
-/** The monitor's last sign of life, as it is kept in the store: the steady moment and what the other clocks showed then. */
+/** The monitor's last sign of life, kept in the store: the steady moment, and what the other clocks showed then. */
 export interface AliveMark {
   readonly at: MonoMs;
   readonly time: EpochMs;
@@ -16,8 +16,8 @@ export interface AliveMark {
 }
 
 /**
- * The monitor's own timeline. It starts at the wall clock on the very first run and goes on across restarts by the time that passed between; while
- * running it follows monotonic time. Setting the wall clock moves nothing but the dates people read.
+ * The monitor's own timeline. It starts at the wall clock on the very first run, and a restart continues it by the time
+ * that passed. While running it follows monotonic time. Setting the wall clock moves only the dates people read.
  */
 export function startSteadyClock(clock: Clock, alive: AliveMark | null) {
   let last = clock.read();
@@ -51,7 +51,7 @@ export function startSteadyClock(clock: Clock, alive: AliveMark | null) {
 
     aliveMark(): AliveMark {
       const at = Math.floor(steady);
-      // The others were read some time before.
+      // `last` was read some time before `steady`: the uptime is moved on by the difference.
       return { at, time: at + offset, boot: last.boot + Math.max(0, lastMono - last.mono) };
     },
 
@@ -60,14 +60,14 @@ export function startSteadyClock(clock: Clock, alive: AliveMark | null) {
   };
 }
 
-/** Clocks are read one after the other and have their grain: within this, nobody set the wall clock. */
+/** Clocks are read one after the other and have a grain: a difference below this does not mean that one was set. */
 const sameOffset: DurationMs = 50;
 
-/** The date of a moment must not be another one each time it is asked for. */
+/** Keeps the offset while it hardly changes: the date of a moment must be the same each time it is asked for. */
 const keepOffset = (shown: DurationMs | null, seen: DurationMs): DurationMs =>
   shown !== null && Math.abs(seen - shown) < sameOffset ? shown : Math.round(seen);
 
-/** On the same boot of the machine its uptime is the better witness; after a reboot there is only the wall clock. */
+/** Within one boot the machine's uptime is the better witness; after a reboot there is only the wall clock. */
 function passedSince(alive: AliveMark, reading: ClockReading): DurationMs {
   return reading.boot >= alive.boot ? reading.boot - alive.boot : reading.wall - alive.time;
 }

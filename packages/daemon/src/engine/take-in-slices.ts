@@ -1,10 +1,10 @@
 import { Fault } from "@rouse/contract";
 import type { Timers } from "../ports/clock.ts";
 
-/** So many beats or steps take a few milliseconds. */
+/** This many beats or steps take a few milliseconds. */
 export const mostPerSlice = 100;
 
-/** Takes what one request brought, a slice at a time; what fits into one slice at once. */
+/** Takes what one request brought a slice at a time; at once where it fits into one slice. */
 export type EachSlice = <T>(all: readonly T[], take: (slice: readonly T[], from: number) => void) => Promise<void>;
 
 interface SliceParts {
@@ -13,8 +13,8 @@ interface SliceParts {
 }
 
 /**
- * No request keeps the monitor from hearing the others: in each turn of the event loop one slice of one long request is taken, and they come in
- * turn. A stall of our own would be an amnesty for everybody, and an agent could have one whenever it likes.
+ * No long request keeps the monitor from hearing others: each turn of the event loop takes one slice of one of them, in
+ * turn. A stall of our own would be an amnesty for everybody, and an agent could cause one whenever it likes.
  */
 export function takeInSlices({ timers, repeating }: SliceParts): EachSlice {
   let waiting: (() => void)[] = [];

@@ -1,7 +1,7 @@
 import type { DurationMs } from "@rouse/contract";
 import type { Timers } from "../ports/clock.ts";
 
-/** Things done again and again until we stop. A chore that takes time is planned anew only when it is done. */
+/** Repeats tasks until the monitor stops. A task that takes time is planned anew only when it is done. */
 export function createTimers(timers: Timers) {
   const cancels = new Set<() => void>();
   let stopped = false;
@@ -23,7 +23,7 @@ export function createTimers(timers: Timers) {
       };
       later(delay, again);
     },
-    /** `task` says how long to wait before the next time. */
+    /** `task` returns how long to wait before the next time. */
     again(delay: DurationMs, task: () => Promise<DurationMs>): void {
       later(delay, () => void task().then((next) => this.again(next, task)));
     },

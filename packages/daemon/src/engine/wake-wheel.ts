@@ -2,15 +2,15 @@ import type { MonoMs } from "@rouse/contract";
 
 const slotWidth = 250;
 
-/** Something that wants to be looked at. The wheel keeps only in which slot it lies; the deadline itself is data of its owner. */
+/** Something with a deadline, which is its owner's data. The wheel keeps only the slot it lies in. */
 export interface Sleeper {
   wakeAt(): MonoMs | null;
   slot: number | null;
 }
 
 /**
- * Wakes who is due. Lazy: moving a deadline further away, which every beat does, costs nothing here; when the old slot comes up the sleeper is
- * asked again and filed anew. Cost grows with what is due, not with how many there are.
+ * Finds who is due. Moving a deadline further away, which every beat does, costs nothing: when the old slot comes up,
+ * the sleeper is asked for its deadline and filed anew. Cost grows with who is due, not with how many there are.
  */
 export function createWakeWheel<S extends Sleeper>() {
   const slots = new Map<number, S[]>();
@@ -46,7 +46,7 @@ export function createWakeWheel<S extends Sleeper>() {
     return due;
   }
 
-  /** Usually a few numbers in a row; after a long pause, or at the start, only those where somebody lies. */
+  /** Usually a few slots in a row; after a long pause, or at the start, only those that hold a sleeper. */
   function passedSlots(until: number): number[] {
     const from = nextSlot;
     if (from === null || until - from > slots.size)
@@ -56,5 +56,3 @@ export function createWakeWheel<S extends Sleeper>() {
 
   return { file, takeDue };
 }
-
-export type WakeWheel<S extends Sleeper> = ReturnType<typeof createWakeWheel<S>>;

@@ -1,30 +1,36 @@
 import type { DurationMs, Fault, GapCause, MonoMs } from "@rouse/contract";
-import type { FleetWatch } from "@rouse/core";
+import type { FleetIncidents, FleetWatch } from "@rouse/core";
+import { noAgent } from "../config/choose-policy.ts";
 import type { Config } from "../config/read-config.ts";
 import type { Log } from "../ports/log.ts";
 import type { Engine } from "./engine.ts";
 import type { SelfDoubt } from "./self-doubt.ts";
 import type { Moment, SteadyClock } from "./steady-clock.ts";
 
-export interface SelfParts {
+/** How often the monitor checks itself and judges who is due. */
+export const tickEvery: DurationMs = 250;
+
+interface SelfParts {
   readonly clock: SteadyClock;
   readonly doubt: SelfDoubt;
   readonly fleet: FleetWatch;
+  readonly incidents: Pick<FleetIncidents, "forgive">;
   readonly log: Log;
   readonly config: () => Config;
   readonly engine: () => Pick<Engine, "saveEvents">;
-  /** Has everybody who is held looked at anew: what was seen before a gap says little about now. */
+  /** Asks every holder for a fresh look at its agent: a sight from before a gap says little about now. */
   readonly lookAnew: () => void;
 }
 
-/** The monitor looking at itself: every gap in its own sight is recorded and answered with an amnesty. */
-export function watchSelf(parts: SelfParts, startedAt: MonoMs, tickEvery: DurationMs) {
+/** The monitor watches itself: every gap in its own sight is recorded and answered with an amnesty. */
+export function watchSelf(parts: SelfParts, startedAt: MonoMs) {
   const { clock, doubt, fleet, log, config } = parts;
   let nextTickAt = startedAt + tickEvery;
   let outageSince: MonoMs | null = null;
 
   function noteGap(cause: GapCause, from: MonoMs, moment: Moment, detail: string): void {
     const gap = doubt.openGap(cause, from, moment.now);
+    parts.incidents.forgive(gap, doubt.gaps());
     const lastedSeconds = Math.round((gap.to - gap.from) / 100) / 10;
     parts.engine().saveEvents([{ type: "MONITOR_GAP", payload: { cause, lastedSeconds, detail } }], moment.time, null);
     parts.lookAnew();
@@ -53,7 +59,7 @@ export function watchSelf(parts: SelfParts, startedAt: MonoMs, tickEvery: Durati
       nextTickAt = now + tickEvery;
     },
 
-    /** Our own beat did not get through. While our path is not shown to work, silence is ours before it is anybody else's. */
+    /** Our canary did not get through. Until one does, an agent's silence is taken for our own deafness. */
     doubtPath(moment: Moment): void {
       const isNew = doubt.pathHold() === null;
       doubt.canaryFailed(moment.now);
@@ -62,9 +68,9 @@ export function watchSelf(parts: SelfParts, startedAt: MonoMs, tickEvery: Durati
       parts.engine().saveEvents([{ type: "VERDICTS_HELD_BACK", payload }], moment.time, null);
     },
 
-    /** True when the doubt about our path has just ended, one TTL after it was shown to work. */
+    /** True when the doubt about our path has just ended, one TTL after a canary got through. */
     trustPathAgain(moment: Moment): boolean {
-      const policy = config().policyFor({ agentId: "", agentType: null, taskId: null });
+      const policy = config().policyFor(noAgent);
       const ttl = 3 * Math.max(policy.beatInterval, policy.idleBeatInterval);
       const since = doubt.pathHold()?.since ?? moment.now;
       if (!doubt.endPathHold(moment.now, ttl + policy.amnestyMargin)) return false;

@@ -110,6 +110,18 @@ describe("the question about many that fell silent together", () => {
     expect(second.asked()).toEqual([[`${fleetId}.2`, fleetId]]);
   });
 
+  it("can be answered for as much longer as we were not there to hear an answer", async () => {
+    const disk = createMemoryDisk();
+    const [before] = (await fallSilent({ disk })).monitor.help.words.escalations();
+    disk.crash();
+    const after = await watch({ disk, at: seconds(98) + minutes(11) });
+    const [asked] = after.monitor.help.words.escalations();
+    const later = Date.parse(asked?.answerBy ?? "") - Date.parse(before?.answerBy ?? "");
+    expect(later / minutes(1)).toBeCloseTo(11, 0);
+    await after.live(minutes(10));
+    expect(after.asked()).toEqual([[`${fleetId}.1`, fleetId]]);
+  });
+
   it("is nobody's before our own path is proven", async () => {
     const world = await watch();
     world.monitor.sendCanaryBy(async () => undefined);

@@ -95,7 +95,7 @@ it("an agent of the same name is new, but no key is used twice", async () => {
   await second.beats({ agentId: "a", status: "RUNNING" });
   const after = await second.settled(second.monitor.help.words.nudge("a", "owner", "go on", "ada"));
   expect(after.nudge).not.toBe(before.nudge);
-  expect(second.monitor.agent("a")).toMatchObject({ incarnation: 1, metrics: { uptimeSeconds: 0 } });
+  expect(second.monitor.agent("a")).toMatchObject({ incarnation: 2, metrics: { uptimeSeconds: 0 } });
 });
 
 it("who fell silent can be removed once nobody is asked about it, and the alert about it is over", async () => {

@@ -1,7 +1,7 @@
 import { Fault, type RemovalRefusal, type RemovedAgent, type RemoveRequest, type RouseEvent } from "@rouse/contract";
 import { describeStanding, type FleetWatch, howOver, refuseRemoval } from "@rouse/core";
 import { describeOver } from "../agents/describe-agent.ts";
-import { usedNumbersMark, type Watched } from "../agents/roster.ts";
+import type { Watched } from "../agents/roster.ts";
 import { policySubject } from "../config/choose-policy.ts";
 import type { RecordKeeper } from "../engine/keep-records.ts";
 import type { Moment } from "../engine/steady-clock.ts";
@@ -66,7 +66,7 @@ export function removeAgents(parts: RemovingParts) {
     const standing = describeStanding(record, config().policyFor(policySubject(record)));
     agents.takeNews(fleet.note({ ...standing, watched: false }, now), moment);
     agents.takeFleet(incidents.forget(agentId, now), moment);
-    commits.draft().marks[usedNumbersMark] = roster.remove(watched);
+    Object.assign(commits.draft().marks, roster.remove(watched));
     records.remove(watched);
   }
 

@@ -60,7 +60,7 @@ export function describeTask(task: TaskRecord, view: TaskView): TaskReport {
     dependents: [...view.dependentsOf(task.taskId)],
     createdAt: iso(task.createdAt),
     startedAt: worked === null ? null : iso(worked.since),
-    updatedAt: iso(task.updatedAt),
+    updatedAt: iso(Math.max(task.updatedAt, task.changedAt)),
     timeoutMinutes: task.timeout === null ? null : task.timeout / minutes(1),
     timeoutAt: timeoutAt === null ? null : iso(timeoutAt),
     onTimeout: task.onTimeout,

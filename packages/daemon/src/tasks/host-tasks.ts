@@ -78,10 +78,9 @@ export function hostTasks(parts: TaskParts) {
       for (const event of stepped.events) engine.saveEvents([event], moment.time, agentIn(event));
       if (kept.record !== before) save(kept);
     },
-    after({ kept, before, context, moment }) {
+    after({ kept, before, context }) {
       const { record } = kept;
       if (record === before) return;
-      if (record.state.status !== before.state.status) kept.since = moment.now;
       listenFor(kept);
       relations.note(before, record);
       blocked.note(before, record);
@@ -284,7 +283,6 @@ export function hostTasks(parts: TaskParts) {
       if (retried === null) return refusal(isTaskOver(kept.record) ? "over" : "exists");
       const before = kept.record;
       kept.record = retried.task;
-      kept.since = moment.now;
       engine.saveEvents([retried.event], moment.time, agentIn(retried.event));
       save(kept);
       saveAgain(kept.record.dependsOn);
@@ -337,7 +335,7 @@ export function hostTasks(parts: TaskParts) {
     mustFind: (taskId: string): TaskRecord => mustFind(taskId).record,
     isWorkOf: workers.isWorkOf,
     all: (): TaskRecord[] => [...records()],
-    statusSince: (taskId: string): MonoMs => mustFind(taskId).since,
+    statusSince: (taskId: string): MonoMs => mustFind(taskId).record.changedAt,
     isCompleted,
     dependentsOf: relations.dependentsOf,
     rulesFor,

@@ -10,15 +10,12 @@ export class KeptTask implements Kept<TaskRecord> {
   readonly machine = taskMachine.name;
   readonly id: string;
   record: TaskRecord;
-  /** Since when it has its status; after a restart, since its last update. */
-  since: MonoMs;
   /** Whether the store has its end, and so removes it when it is old. */
   ages: boolean;
   slot: number | null = null;
   constructor(task: TaskRecord, ages: boolean) {
     this.id = task.taskId;
     this.record = task;
-    this.since = task.updatedAt;
     this.ages = ages;
   }
   wakeAt(): MonoMs | null {
@@ -38,7 +35,15 @@ export function retryTask(
   const { taskId, state } = task;
   if (state.status !== "failed" && state.status !== "cancelled") return null;
   const because = "reassigned-by-person";
-  const fresh = { note: null, recoveries: 0, reservedFor: null, createdAt: now, updatedAt: now, wakeAt: null };
+  const fresh = {
+    note: null,
+    recoveries: 0,
+    reservedFor: null,
+    createdAt: now,
+    updatedAt: now,
+    changedAt: now,
+    wakeAt: null,
+  };
   const payload = { agentId: agentOf(task), taskId, from: state.status, to: "pending", because, actor } as const;
   return {
     task: { ...task, ...fresh, state: { status: "pending" }, because },

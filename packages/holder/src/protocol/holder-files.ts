@@ -19,9 +19,13 @@ import type { MonitorId } from "./admit-monitors.ts";
  *     socket          unless its path would be too long for a socket; holder.json says where it is
  *
  * Beside them, `store.json` says which monitor came last: id of its database and epoch. A folder `.removed-AGENT` is
- * being deleted.
+ * being deleted. A file `.last-life-AGENT` has the number of the last life of an agent that was removed: the token of
+ * that life must not speak for the next agent of its name.
  */
 export const holdersFolder = (home: string): string => join(home, "holders");
+
+export const lastLifeFile = (home: string, agentId: string): string =>
+  join(holdersFolder(home), `.last-life-${agentId}`);
 
 export const storeFile = (home: string): string => join(holdersFolder(home), "store.json");
 

@@ -18,7 +18,9 @@ import {
   holdersFolder,
   isPast,
   isSame,
+  lastLifeFile,
   type MonitorId,
+  nextIncarnation,
   type Order,
   type OutcomeOf,
   type ProcessId,
@@ -344,6 +346,7 @@ async function forgetAgent(home: string, agentId: string): Promise<boolean> {
     await pause(lookIfGoneEvery);
   }
   const { folder } = holderFiles(home, agentId);
+  writeWhole(lastLifeFile(home, agentId), String(nextIncarnation(home, agentId) - 1));
   const aside = join(holdersFolder(home), `${removed}${agentId}`);
   rmSync(aside, { recursive: true, force: true });
   // Put aside first: an agent that is started with this name now gets a folder of its own.

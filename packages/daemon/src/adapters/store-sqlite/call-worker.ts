@@ -1,9 +1,8 @@
 import { Worker } from "node:worker_threads";
 import { Fault } from "@rouse/contract";
-import { unpackFault } from "./carry-fault.ts";
-import type { Answer, CallName, Calls } from "./thread-messages.ts";
+import type { Answer, CallName, Calls, PackedFault } from "./thread-messages.ts";
 
-/** The line to one worker thread. Once the thread has ended, for whatever reason, every call rejects. */
+/** A line to one worker thread. Once the thread has ended, for whatever reason, every call rejects. */
 export interface WorkerLine {
   call<N extends CallName>(name: N, what: Calls[N]["ask"]): Promise<Calls[N]["answer"]>;
   readonly ended: Promise<void>;
@@ -18,7 +17,7 @@ interface Waiting {
 }
 
 export function startWorker(file: URL): WorkerLine {
-  // Flags meant for the program itself (--input-type, --inspect, a test runner's) are not for this thread.
+  // Without `execArgv` the thread would inherit flags meant for the program: --input-type, --inspect, a test runner's.
   const worker = new Worker(file, { name: "store", execArgv: [] });
   const waiting = new Map<number, Waiting>();
   let calls = 0;
@@ -59,6 +58,10 @@ export function startWorker(file: URL): WorkerLine {
     },
   };
 }
+
+/** Rebuilds the error that the worker thread packed: errors lose their class and fields between threads. */
+const unpackFault = ({ code, message, retryable, detail }: PackedFault): Error =>
+  code === null ? new Error(message, { cause: detail }) : new Fault(code, message, { retryable, cause: detail });
 
 const gone = (cause: unknown): Fault =>
   new Fault("store-unavailable", `the thread that saves to disk ended: ${String(cause)}`, { retryable: true, cause });

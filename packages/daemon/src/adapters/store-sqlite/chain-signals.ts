@@ -3,12 +3,12 @@ import { type DatabaseSync, prepareArrays } from "@rouse/holder/load-sqlite";
 /** How many signals a start may have to look through to find the ends of the chains: about 40 ms. */
 const signalsBetweenSnapshots = 32_768;
 
-/** No agent has this number. A snapshot of none holds it: Node 22 takes an empty blob for NULL. */
+/** No agent has this number. It fills the snapshot of an empty store: Node 22 takes an empty blob for NULL. */
 const nobody = -1;
 
 /**
- * Knows the newest signal of each agent, where its chain of signals (column `before`) begins. Kept in memory; a snapshot goes to
- * disk every so often, and a start reads the snapshot and the signals after it.
+ * The newest signal of each agent, where its chain of signals (column `before`) begins. Chains are kept in memory. A
+ * snapshot of them goes to disk every so often, and a start reads the snapshot and the signals after it.
  */
 export interface Chains {
   /** Newest signal of an agent, 0 when there is none. */
@@ -23,7 +23,7 @@ export interface Chains {
   unlink(agentNo: number): number;
   /** Called at the end of a transaction that linked or unlinked. */
   saveNowAndThen(): void;
-  /** Called after a transaction that did either was rolled back: reads everything anew when it is next needed. */
+  /** Called after such a transaction was rolled back: the chains are read anew when they are next needed. */
   forget(): void;
 }
 
@@ -62,7 +62,7 @@ export function openChains(db: DatabaseSync): Chains {
     sinceSnapshot = 0;
   }
 
-  /** A signal that is older than others already saved: its commit failed, a later one did not, and now it was tried again. */
+  /** Links a signal older than some already saved: its commit failed and was tried again after a later one. */
   function linkLate(agentNo: number, id: number): number | null {
     if (statements.exists.get(id) !== undefined) return null;
     let after = 0;
@@ -73,7 +73,8 @@ export function openChains(db: DatabaseSync): Chains {
     }
     if (after === 0) newest.set(agentNo, id);
     else statements.relink.run(id, after);
-    sinceSnapshot = signalsBetweenSnapshots; // a start looks only at ids after the snapshot, so it has to know this one
+    // A start looks only at ids after the snapshot, so the snapshot has to know this one.
+    sinceSnapshot = signalsBetweenSnapshots;
     return before;
   }
 
@@ -103,7 +104,7 @@ export function openChains(db: DatabaseSync): Chains {
       load();
       const last = newest.get(agentNo) ?? 0;
       newest.delete(agentNo);
-      // The highest id of all is known from the signals, and this one goes.
+      // A start learns the highest id from the signals, and the signal that has it is removed.
       if (last === highest && last !== 0) sinceSnapshot = signalsBetweenSnapshots;
       return last;
     },

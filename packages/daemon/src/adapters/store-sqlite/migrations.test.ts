@@ -46,10 +46,21 @@ describe("a database that version 4 of the schema left behind", () => {
     migrate(db, migrations.slice(0, 4));
     for (const type of ["HOLD_STARTED", "HOLD_ENDED", "MONITOR_GAP"])
       db.prepare("INSERT INTO events (time, type, payload) VALUES (0, ?, '{}')").run(type);
+    const payload = { agentId: "a", findings: [{ kind: "missed-beats", held: "amnesty" }, { kind: "no-progress" }] };
+    db.prepare("INSERT INTO events (time, type, payload) VALUES (0, 'HEALTH_STATE_CHANGED', ?)").run(
+      JSON.stringify(payload),
+    );
     db.close();
     const store = await open();
     const events = await store.readEvents({ after: 0, limit: 9 });
-    expect(events.map(({ type }) => type)).toEqual(["VERDICTS_HELD_BACK", "VERDICTS_RESUMED", "MONITOR_GAP"]);
+    expect(events.map(({ type }) => type)).toEqual([
+      "VERDICTS_HELD_BACK",
+      "VERDICTS_RESUMED",
+      "MONITOR_GAP",
+      "HEALTH_STATE_CHANGED",
+    ]);
+    const findings = [{ kind: "missed-beats", restrainedBy: "amnesty" }, { kind: "no-progress" }];
+    expect(events.at(-1)?.payload).toEqual({ agentId: "a", findings });
     await store.close();
   });
 });

@@ -62,9 +62,29 @@ export const migrations: readonly Step[] = [
    INSERT INTO shard (only, epoch)
      SELECT 1, coalesce((SELECT CAST(value AS INTEGER) FROM marks WHERE key = 'epoch'), 0);
    DELETE FROM marks WHERE key = 'epoch';`,
-  `UPDATE events SET type = CASE type WHEN 'HOLD_STARTED' THEN 'VERDICTS_HELD_BACK' ELSE 'VERDICTS_RESUMED' END
-     WHERE type IN ('HOLD_STARTED', 'HOLD_ENDED');`,
+  sayInWordsOfToday,
 ];
+
+/** Events in which verdicts were held back had other names, and so had what kept a finding from being acted upon. */
+function sayInWordsOfToday(db: DatabaseSync): void {
+  db.exec(
+    `UPDATE events SET type = CASE type WHEN 'HOLD_STARTED' THEN 'VERDICTS_HELD_BACK' ELSE 'VERDICTS_RESUMED' END
+       WHERE type IN ('HOLD_STARTED', 'HOLD_ENDED');`,
+  );
+  const change = db.prepare<[string, number]>("UPDATE events SET payload = ? WHERE id = ?");
+  const changed = db.prepare<[], { id: number; payload: string }>(
+    `SELECT id, payload FROM events WHERE type = 'HEALTH_STATE_CHANGED' AND payload LIKE '%"held":%'`,
+  );
+  for (const { id, payload } of changed.all()) change.run(renameHeld(payload), id);
+}
+
+function renameHeld(payload: string): string {
+  const said = JSON.parse(payload) as { findings?: ({ held?: string } & object)[] };
+  const findings = said.findings?.map(({ held, ...finding }) =>
+    held === undefined ? finding : { ...finding, restrainedBy: held },
+  );
+  return JSON.stringify({ ...said, ...(findings === undefined ? {} : { findings }) });
+}
 
 /** `state_file` is the hash of a state in a file. Rows of checkpoints stay small: larger states are never in them. */
 function addTasksAndChainAudit(db: DatabaseSync): void {

@@ -1,6 +1,5 @@
 import { Fault } from "@rouse/contract";
 import { sqliteCodeOf } from "@rouse/holder/load-sqlite";
-import { textOf } from "./carry-fault.ts";
 
 /** What a failed system call or a code of SQLite means when Rouse starts. */
 export function nameOpenFault(error: unknown, path: string): unknown {
@@ -38,6 +37,8 @@ const damagedWhileRunning = (path: string): string =>
   `${path} is damaged: nothing can be saved to it any more. Stop Rouse, move it aside (with its -wal file) and start again, or restore a copy.`;
 
 const isDamage = (code: string): boolean => /^SQLITE_(CORRUPT|NOTADB)/.test(code);
+
+export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function codeOf(error: unknown): string {
   return sqliteCodeOf(error) ?? (error instanceof Error && "code" in error ? String(error.code) : "");

@@ -61,19 +61,12 @@ export function unpackRecords({ numbers, texts }: PackedRecords): SavedRecord[] 
 }
 
 export function packCommit(commit: Commit): PackedCommit {
-  const { epoch, removed, signals, records, events, actions, finished, machines, checkpoints, audit, marks } = commit;
   return {
-    epoch,
-    removed,
-    signals: packSignals(signals),
-    records: packRecords(records),
-    events: events.map(packEvent),
-    actions,
-    finished,
-    machines,
-    checkpoints,
-    audit: audit.map((line) => ({ ...line, evidence: JSON.stringify(line.evidence) })),
-    marks,
+    ...commit,
+    signals: packSignals(commit.signals),
+    records: packRecords(commit.records),
+    events: commit.events.map(packEvent),
+    audit: commit.audit.map((line) => ({ ...line, evidence: JSON.stringify(line.evidence) })),
   };
 }
 
@@ -87,7 +80,7 @@ const packEvent = ({ id, time, agentId, event }: EventToSave): PackedEvent => ({
 
 export const unpackLine = (line: PackedLine): AuditRecord => ({ ...line, evidence: readEvidence(line.evidence) });
 
-/** What somebody else wrote into the database must still be shown to whoever checks the trail. */
+/** Evidence that is no JSON was written by somebody else. Whoever checks the trail must still be shown it. */
 function readEvidence(text: string): AuditRecord["evidence"] {
   try {
     return JSON.parse(text) as AuditRecord["evidence"];

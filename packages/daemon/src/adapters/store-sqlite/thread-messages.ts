@@ -1,10 +1,10 @@
 import type { AuditRecord, DurationMs, EpochMs, FaultCode } from "@rouse/contract";
 import type {
-  AuditPlace,
   AuditQuery,
+  Commit,
   EventQuery,
-  IntendedAction,
   KeptMachine,
+  Resumption,
   RetentionOrder,
   SavedCheckpoint,
   SavedHead,
@@ -13,10 +13,11 @@ import type {
 } from "../../ports/store.ts";
 import type { StretchPart } from "./fold-stretches.ts";
 
-/**
- * What crosses between the port and the worker thread. Everything is copied on the way, on the thread that also answers the
- * agents, so the many (signals, records) travel as one array of numbers and one of texts; the few travel as they are.
+/*
+ * What crosses between the port and the worker thread. The thread that answers the agents copies everything on the way.
+ * So signals and records, which are many, travel as one array of numbers and one of texts; the rest travels as it is.
  */
+
 export interface PackedSignals {
   /** id, agentNo, at, time, kind for each signal. */
   readonly numbers: Float64Array;
@@ -44,28 +45,16 @@ export interface PackedLine extends Omit<AuditRecord, "evidence"> {
   readonly evidence: string;
 }
 
-export interface PackedCommit {
-  readonly epoch: number;
-  readonly removed: readonly number[];
+export interface PackedCommit extends Omit<Commit, "signals" | "records" | "events" | "audit"> {
   readonly signals: PackedSignals;
   readonly records: PackedRecords;
   readonly events: readonly PackedEvent[];
-  readonly actions: readonly IntendedAction[];
-  readonly finished: readonly string[];
-  readonly machines: readonly SavedMachine[];
-  readonly checkpoints: readonly SavedCheckpoint[];
   readonly audit: readonly PackedLine[];
-  readonly marks: Readonly<Record<string, string | null>>;
 }
 
 /** A resumption without its records and machines. */
-export interface PackedRest {
+export interface PackedRest extends Omit<Resumption, "signals" | "records" | "machines"> {
   readonly signals: PackedSignals;
-  readonly actions: readonly IntendedAction[];
-  readonly lastAudit: AuditPlace | null;
-  readonly marks: Readonly<Record<string, string>>;
-  readonly lastSignalId: number;
-  readonly lastEventId: number;
 }
 
 export interface HistoryQuestion {
@@ -120,7 +109,7 @@ export type CallName = keyof Calls;
 
 export type Ask = { [N in CallName]: readonly [number: number, name: N, what: Calls[N]["ask"]] }[CallName];
 
-/** A `Fault` on its way to the other thread; `code` is `null` for a bug, which no caller is expected to handle. */
+/** A `Fault` on its way to the other thread. `code` is `null` for a bug, which no caller is expected to handle. */
 export interface PackedFault {
   readonly code: FaultCode | null;
   readonly message: string;

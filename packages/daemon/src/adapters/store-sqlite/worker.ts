@@ -1,17 +1,17 @@
 import { parentPort } from "node:worker_threads";
-import { packFault } from "./carry-fault.ts";
+import { Fault } from "@rouse/contract";
 import { openChains } from "./chain-signals.ts";
-import { nameFault } from "./name-fault.ts";
+import { nameFault, textOf } from "./name-fault.ts";
 import { type OpenDatabase, openDatabase } from "./open-database.ts";
 import { prepareHistory, prepareReading } from "./read-back.ts";
 import { prepareReadingKept } from "./read-kept.ts";
 import { prepareResuming } from "./read-resumption.ts";
-import type { Answer, Ask, CallName, Calls } from "./thread-messages.ts";
+import type { Answer, Ask, CallName, Calls, PackedFault } from "./thread-messages.ts";
 import { prepareForgettingStates, prepareTidying } from "./tidy-up.ts";
 import { prepareWriting } from "./write-commit.ts";
 
 /**
- * Waiting for the disk happens on this thread, so that the one that answers agents never waits. Calls are carried out one after
+ * This thread waits for the disk, so that the thread that answers agents never does. Calls are carried out one after
  * the other, in the order they were made, and each is answered.
  */
 const port = parentPort;
@@ -26,7 +26,7 @@ port.on("message", (ask: Ask) => {
   const [number, name] = ask;
   const answer = carryOut(ask);
   port.postMessage(answer);
-  // A transaction that can be neither kept nor rolled back: only a new connection helps, and the next call gets one.
+  // A transaction that can be neither kept nor rolled back ends the thread: the next call gets a new connection.
   if (database?.db.isOpen && database.db.isTransaction)
     throw new Error(`${name} (call ${number}) left a transaction open`);
   if (name === "close") port.close();
@@ -38,6 +38,13 @@ function carryOut(ask: Ask): Answer {
   } catch (error) {
     return [ask[0], packFault(database === undefined ? error : nameFault(error, database.path)), null];
   }
+}
+
+/** Packs an error for the other thread: between threads errors lose their class and fields. */
+function packFault(error: unknown): PackedFault {
+  const detail = error instanceof Error ? String(error.cause ?? error.stack) : String(error);
+  const { code, retryable } = error instanceof Fault ? error : { code: null, retryable: false };
+  return { code, message: textOf(error), retryable, detail };
 }
 
 function answerTo([, name, what]: Ask): unknown {

@@ -10,7 +10,7 @@ import { transact } from "./transact.ts";
 export function prepareWriting(db: DatabaseSync, chains: Chains) {
   const statements = prepare(db);
 
-  /** Signals of one agent lie scattered among those of all, and are found by their chain. */
+  /** An agent's signals lie scattered among those of all agents. Its chain finds them. */
   function removeAgent(agentNo: number): void {
     for (let id = chains.unlink(agentNo); id !== 0; ) {
       const before = statements.signalBefore.get(id)?.before ?? 0;
@@ -102,7 +102,7 @@ function epochIn(row: { readonly epoch: number } | undefined): number {
   );
 }
 
-/** What is not JSON or made of hex digits. */
+/** Texts that may hold a NUL: those of a line that are neither JSON nor hex digits. */
 const withWholeTexts = (line: PackedLine) => ({
   ...line,
   actor: toWhole(line.actor),
@@ -112,7 +112,7 @@ const withWholeTexts = (line: PackedLine) => ({
   policy: toWhole(line.policy),
 });
 
-/** Everything is written so that a second time changes nothing: a commit may be tried again after its fate was unclear. */
+/** Writing a commit a second time changes nothing: it is tried again when nobody knows whether it was saved. */
 function prepare(db: DatabaseSync) {
   return {
     epoch: db.prepare<[], { epoch: number }>("SELECT epoch FROM shard"),
@@ -120,7 +120,7 @@ function prepare(db: DatabaseSync) {
     signal: db.prepare<[number, number, number, number, number, string, string]>(
       "INSERT INTO signals (id, agent_no, before, at, time, kind, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
     ),
-    // A commit that is tried again late must not put an agent back to where it was before newer signals.
+    // A commit that is tried again late must not replace a record that newer signals have changed since.
     record: db.prepare<[number, string, number, string]>(
       `INSERT INTO agents (no, id, through, record) VALUES (?, ?, ?, ?)
        ON CONFLICT (no) DO UPDATE SET id = excluded.id, through = excluded.through, record = excluded.record

@@ -57,7 +57,7 @@ export function showAgents(agents: readonly AgentHealth[], now: EpochMs, width: 
 
 function ageOf(agent: AgentHealth, now: EpochMs, { watching }: PsView): Cell {
   if (watching) return ago(agent.over?.at ?? agent.stateChangedAt, now);
-  const heard = lastHeard(agent);
+  const heard = agent.lastHeard;
   return heard === null ? none : ago(heard, now);
 }
 
@@ -98,12 +98,6 @@ function whatNext({ incident, handedOver }: AgentHealth, left: readonly string[]
 /** The limit that an agent waits for. One that is over, or ended in a person's terminal, waits for none. */
 export const limitInTheWay = ({ over, limit, terminal }: AgentHealth): AgentHealth["limit"] =>
   over || (terminal?.exit != null && terminal.foreground) ? null : limit;
-
-/** The newest of its last heartbeat, its last output and what its program reported last. */
-function lastHeard({ lastHeartbeat, terminal }: AgentHealth): string | null {
-  const heard = [lastHeartbeat, terminal?.lastOutput, terminal?.lastTold].filter((at) => at != null);
-  return heard.sort().at(-1) ?? null;
-}
 
 /** `rouse health`: all agents with their state and why, the worst first. */
 export function showHealthList(agents: readonly AgentHealth[], now: EpochMs, width: number): Line[] {

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import { Agent } from "node:http";
+import { Agent, request } from "node:http";
 import { join } from "node:path";
 import type { HeartbeatAck, Problem, RouseEvent } from "@rouse/contract";
 import { canonicalJson } from "@rouse/contract";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AgentTokenClaims, mintAgentToken } from "../packages/daemon/src/home/agent-token.ts";
-import { cleanUp } from "./clean-up.ts";
+import { afterwards, cleanUp } from "./clean-up.ts";
 import { runRouse } from "./run-rouse.ts";
 import { type Answered, type Sent, sendBeat, sendRequest } from "./send-request.ts";
 import { type Daemon, startDaemon } from "./start-daemon.ts";
@@ -435,3 +435,26 @@ function exchangeClaims(master: string): string {
   );
   return [...own.split(".").slice(0, 2), other.split(".")[2]].join(".");
 }
+
+describe("an agent that announces large checkpoints and does not send them", () => {
+  it("keeps nobody else from saving theirs", async () => {
+    const token = mintAgentToken(daemon.token, { agentId: "dawdler", taskId: "dawdled", incarnation: 1 });
+    let refused = 0;
+    for (let n = 0; n < 4; n++) {
+      const headers = { authorization: `Bearer ${token}`, "content-length": 17 * 1024 * 1024 };
+      const url = `${daemon.url}/api/v1/tasks/dawdled/checkpoints`;
+      const begun = request(url, { method: "POST", headers, agent: false }).on("error", () => undefined);
+      begun.on("response", ({ statusCode }) => {
+        if (statusCode === 503) refused += 1;
+      });
+      begun.flushHeaders();
+      afterwards(() => void begun.destroy());
+    }
+    await until("all but one of them are refused", () => refused === 3 || undefined);
+    const worker = agentWith({ agentId: "steady", taskId: "steadily" });
+    const save = (state: unknown) =>
+      worker.send({ path: "/api/v1/tasks/steadily/checkpoints", body: JSON.stringify({ step: 1, state }) });
+    expect((await save("small")).status).toBe(201);
+    expect((await save("x".repeat(1_000_000))).status).toBe(201);
+  });
+});

@@ -364,10 +364,13 @@ describe("a request for something that is not there", () => {
     expect(await refusal({ path: `/api/v1/agents/nobody${rest}` })).toEqual({ status: 404, code: "agent-unknown" });
   });
 
-  it.each(["GET", "PUT", "DELETE", "PATCH"])("is answered 405 for a %s of the heartbeats", async (method) => {
-    expect(await refusal({ method })).toEqual({ status: 405, code: "method-not-allowed" });
-    expect((await send({ method })).headers["allow"]).toBe("POST");
-  });
+  it.each(["GET", "PUT", "DELETE", "PATCH", "QUERY", "PROPFIND"])(
+    "is answered 405 for a %s of the heartbeats",
+    async (method) => {
+      expect(await refusal({ method })).toEqual({ status: 405, code: "method-not-allowed" });
+      expect((await send({ method })).headers["allow"]).toBe("POST");
+    },
+  );
 
   it.each([
     ["POST", "/livez", "GET"],
@@ -406,6 +409,9 @@ describe("a request for something that is not there", () => {
     "/api/v1/events?after=1&after=2",
     "/api/v1/events?types=NOTHING",
     "/api/v1/events?limit=0",
+    "/api/v1/events?types=AGENT_REGISTERED&types=AGENT_REMOVED",
+    "/api/v1/agents?type=a&type=b",
+    "/api/v1/agents?q=a&q=a",
     "/api/v1/agents/bystander/heartbeats?limit=1e9",
     "/api/v1/agents/bystander/history?duration=forever",
     "/api/v1/agents/bystander/history?duration=1h&duration=2h",
@@ -417,6 +423,25 @@ describe("a request for something that is not there", () => {
     "/api/health/status?x=1",
   ])("is answered 400 with a reason at %s", async (path) => {
     expect(await refusal({ path })).toEqual({ status: 400, code: "bad-request" });
+  });
+
+  it.each(["limit=1", "cursor=5"])(
+    "is answered 400 for a stream of events with %s, which is for pages",
+    async (query) => {
+      const sent = { path: `/api/v1/events?${query}`, headers: { accept: "text/event-stream" } };
+      expect(await refusal(sent)).toEqual({ status: 400, code: "bad-request" });
+    },
+  );
+
+  it("is answered 400 in few printable words, whatever was sent", async () => {
+    const keys = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`\u202e${n}`, n]));
+    const { status, json } = await send({ path: "/api/v1/agents", body: beat("wordy", keys) });
+    const { detail } = json as Problem;
+    expect({ status, detail }).toEqual({ status: 400, detail: expect.stringMatching(/Unrecognized keys/) });
+    expect(detail.length).toBeLessThan(1000);
+    expect(detail).not.toContain("\u202e");
+    const { text } = await send({ path: "/api/v1/agents?%E2%80%AE=1" });
+    expect(text).not.toContain("\u202e");
   });
 
   it("is answered 400 for an order nobody understands", async () => {

@@ -51,6 +51,32 @@ describe("a request that can be read in two ways", () => {
   });
 });
 
+describe("a request that cannot be read", () => {
+  it.each([
+    ["a header that is none", "400", ["x y: z"]],
+    ["a length and chunks", "400", ["Content-Length: 5", "Transfer-Encoding: chunked"]],
+    ["headers of more than 16 KiB", "431", [`x: ${"y".repeat(20_000)}`]],
+  ])("is refused with a problem like all others, and the connection closed: %s", async (_, status, headers) => {
+    const { host } = new URL(daemon.url);
+    const answer = await sendRaw("POST /api/v1/freeze HTTP/1.1", `Host: ${host}`, ...headers);
+    const [head = "", body = ""] = answer.split("\r\n\r\n");
+    expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(head).toMatch(/^content-type: application\/problem\+json$/im);
+    expect(head).toMatch(/^connection: close$/im);
+    expect(JSON.parse(body)).toMatchObject({ code: "bad-request", status: Number(status), retryable: false });
+  });
+
+  it("is refused with a problem when it has no Host or a word nobody knows; an Expect is no obstacle", async () => {
+    const { host } = new URL(daemon.url);
+    for (const lines of [["GET /livez HTTP/1.1"], ["DANCE /livez HTTP/1.1", `Host: ${host}`]]) {
+      const answer = await sendRaw(...lines);
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+      expect(answer).toContain('"code":"bad-request"');
+    }
+    expect(await sendRaw("GET /livez HTTP/1.1", `Host: ${host}`, "Expect: cake")).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
+
 describe("a body without a length that does not end", () => {
   it.each([
     "/api/v1/heartbeats",

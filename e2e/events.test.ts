@@ -29,6 +29,12 @@ describe("the stream of events", () => {
     expect(stream.events.some((one) => isOf("early")(one as SavedEvent))).toBe(false);
   });
 
+  it("has a head that can be asked for alone", async () => {
+    const headers = { accept: "text/event-stream" };
+    const { status, headers: told } = await sendRequest(shared(), { method: "HEAD", path: "/api/v1/events", headers });
+    expect({ status, type: told["content-type"] }).toEqual({ status: 200, type: "text/event-stream" });
+  });
+
   it("goes on after the last one seen, across a restart, with nothing missing and nothing twice", async () => {
     let daemon = await startDaemon();
     const before = await openStream(daemon, { query: "after=0" });

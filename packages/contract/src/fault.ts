@@ -1,3 +1,5 @@
+import { printable } from "./untrusted-text.ts";
+
 /**
  * An operational failure, not a bug. The code is stable (scripts and metrics use it); the message says what to do next;
  * `retryable` tells a caller whether the same call may succeed later.
@@ -57,10 +59,18 @@ export class Fault extends Error {
   }
 }
 
+/** How many issues are told, and how long each may be: they repeat what was sent, which may be a megabyte. */
+const mostIssues = 10;
+const longestIssue = 300;
+
 /** What a schema found wrong, in one line. */
 export function describeIssues(
   issues: readonly { path: readonly PropertyKey[]; message: string }[],
   whole: string,
 ): string {
-  return issues.map(({ path, message }) => `${path.map(String).join(".") || whole}: ${message}`).join("; ");
+  const told = issues
+    .slice(0, mostIssues)
+    .map(({ path, message }) => printable(`${path.map(String).join(".") || whole}: ${message}`, longestIssue));
+  const more = issues.length - told.length;
+  return [...told, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }

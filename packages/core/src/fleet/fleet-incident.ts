@@ -1,5 +1,6 @@
 import { type EscalationDecision, type FleetCause, fleetId, type MonoMs, type Policy } from "@rouse/contract";
 import { gatheringTime } from "../assess/terminal-signs.ts";
+import { type Gap, newIn } from "../doubt.ts";
 import type { Draft } from "../facts.ts";
 import type { Escalation } from "../incident.ts";
 import { askQuestion } from "../intervene/escalation-life.ts";
@@ -248,4 +249,14 @@ export function answerFleet(
       return { ...nothing, events: [{ type: "ESCALATION_UNDELIVERED", payload }] };
     },
   };
+}
+
+/** During a gap nobody could answer us: questions and granted time last as much longer. */
+export function waitLonger(stage: FleetStage, gap: Gap, gaps: readonly Gap[]): FleetStage {
+  if (stage.kind === "asked" && stage.question.until > gap.from) {
+    const until = stage.question.until + newIn(gap, gaps, stage.question.openedAt);
+    return { ...stage, question: { ...stage.question, until } };
+  }
+  if (stage.kind !== "more-time" || stage.until <= gap.from) return stage;
+  return { ...stage, until: stage.until + newIn(gap, gaps, gap.from) };
 }

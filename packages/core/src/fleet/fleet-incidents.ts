@@ -8,7 +8,7 @@ import {
 } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
 import { gatheringTime } from "../assess/terminal-signs.ts";
-import { type Gap, newIn } from "../doubt.ts";
+import type { Gap } from "../doubt.ts";
 import {
   answerFleet,
   asSaved,
@@ -23,6 +23,7 @@ import {
   reopen,
   type SavedFleet,
   tellOfFleet,
+  waitLonger,
   withdraw,
 } from "./fleet-incident.ts";
 import { type Presence, watchDeaths } from "./watch-deaths.ts";
@@ -314,20 +315,6 @@ export function keepFleetIncidents(
     ]);
   }
 
-  /** During a gap nobody could answer us: questions and granted time last as much longer. */
-  function forgive(gap: Gap, gaps: readonly Gap[]): void {
-    for (const incident of incidents) {
-      const { stage } = incident;
-      if (stage.kind === "asked" && stage.question.until > gap.from) {
-        const until = stage.question.until + newIn(gap, gaps, stage.question.openedAt);
-        incident.stage = { ...stage, question: { ...stage.question, until } };
-      } else if (stage.kind === "more-time" && stage.until > gap.from)
-        incident.stage = { ...stage, until: stage.until + newIn(gap, gaps, gap.from) };
-      else continue;
-      changes += 1;
-    }
-  }
-
   /** Tells of the agents that joined, or asks about them when one needs a person. */
   const tellOfMore = (incident: Open, now: MonoMs): FleetDoings =>
     incident.wanting.size > 0 ? askAnew(incident, now) : tell(incident, now);
@@ -376,7 +363,9 @@ export function keepFleetIncidents(
     introduce: ({ agentId, node, presence }: FleetMember, now: MonoMs): void => {
       deaths.note(agentId, node, presence, now);
     },
-    forgive,
+    forgive(gap: Gap, gaps: readonly Gap[]): void {
+      for (const incident of incidents) turnTo(incident, waitLonger(incident.stage, gap, gaps));
+    },
     due,
     ...answerFleet(incidents, turnTo, policy),
     /** The incident that the agent's silence is part of. */

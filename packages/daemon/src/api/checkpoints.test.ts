@@ -99,18 +99,67 @@ describe("a state that is too large", () => {
   });
 });
 
-describe("a small one", () => {
-  it("takes room as well, so that very many of them have to wait", async () => {
-    const largest = 17 * 1024 * 1024;
-    const begun = [largest, largest, largest, largest - 8192].map((length) => {
+describe("one that is announced and not sent", () => {
+  const dawdler: AgentSpeaker = { kind: "agent", agentId: "dawdler", taskId: task, incarnation: 1 };
+  const other: AgentSpeaker = { ...dawdler, agentId: "other" };
+  const largest = 17 * 1024 * 1024;
+
+  /** Begins requests of these lengths in the name of an agent. */
+  const begin = (agent: AgentSpeaker | null, ...lengths: number[]) => {
+    served.agent = agent;
+    return lengths.map((length) => {
       const sending = request(served.base + chain, { method: "POST", headers: { "content-length": length } });
       sending.on("error", () => undefined).flushHeaders();
       return sending;
     });
-    // There is room for it by its own size, but 8 kB are not counted as room.
-    while ((await ask(chain, { step: 1 })).status !== 503) await turn();
+  };
+
+  it("keeps its own agent waiting, and nobody else", async () => {
+    const begun = begin(dawdler, largest, largest, largest, largest);
+    let refused = 0;
+    for (const sending of begun) sending.on("response", () => refused++);
+    while (refused < 3) await turn();
+    const large = { step: 1, state: largeState("a") };
+    expect((await ask(chain, large)).status).toBe(503);
+    expect((await ask(chain, { step: 2 })).status).toBe(201);
+    served.agent = other;
+    expect((await ask(chain, { ...large, step: 3 })).status).toBe(201);
+    served.agent = dawdler;
     for (const sending of begun) sending.destroy();
-    while ((await ask(chain, { step: 1 })).status === 503) await turn();
+    while ((await ask(chain, { ...large, step: 4 })).status === 503) await turn();
+  });
+
+  it("leaves room for small ones, also when many do it", async () => {
+    const begun = begin(null, largest, largest, largest, largest);
+    while ((await ask(chain, { step: 1, state: largeState("a") })).status !== 503) await turn();
+    expect((await ask(chain, { step: 2 })).status).toBe(201);
+    for (const sending of begun) sending.destroy();
+  });
+
+  it("takes room however small it is, so that one agent's very many have to wait", async () => {
+    // 64 of 16 KiB are 1 MiB; by their own size they are nothing.
+    const begun = begin(dawdler, ...Array.from({ length: 64 }, () => 10));
+    while ((await ask(chain, { step: 1 })).status !== 503) await turn();
+    served.agent = other;
+    expect((await ask(chain, { step: 1 })).status).toBe(201);
+    served.agent = dawdler;
+    for (const sending of begun) sending.destroy();
+    while ((await ask(chain, { step: 2 })).status === 503) await turn();
+  });
+});
+
+describe("the checkpoints of a task", () => {
+  it("that nobody knows are refused, of one without any they are none, and its own agent may ask for them", async () => {
+    const unknown = { status: 404, body: { code: "task-unknown" } };
+    for (const path of [chain, `${chain}/verify`]) expect(await ask(path)).toMatchObject(unknown);
+    served.agent = { kind: "agent", agentId: "worker-1", taskId: task, incarnation: 1 };
+    for (const path of [chain, `${chain}/verify`]) expect((await ask(path)).status).toBe(200);
+    served.agent = null;
+    served.tasks.add(task);
+    for (const path of [chain, `${chain}/verify`]) expect((await ask(path)).status).toBe(200);
+    served.tasks.delete(task);
+    await world.save(1);
+    for (const path of [chain, `${chain}?cursor=1`, `${chain}/verify`]) expect((await ask(path)).status).toBe(200);
   });
 });
 

@@ -17,16 +17,26 @@ import { refuseOverreach, type WhoMayParts } from "./who-may.ts";
 const mebibyte = 1024 * 1024;
 /** A state may be sent with more whitespace than it is kept with. */
 const largestBody = stateLimits.bytes + mebibyte;
-/** In bytes, what is received and saved at once; more is refused, so that many agents do not fill the memory. */
-const mostAtOnce = 4 * largestBody;
 /** A waiting request takes memory, however small its body. */
 const leastCounted = 16 * 1024;
+/** Small bodies have room of their own: whoever announces large ones and dawdles does not keep them out. */
+const largestSmall = 64 * 1024;
+/**
+ * In bytes, what is received and saved at once, of all and of one agent; more is refused, so that many agents do not
+ * fill the memory, and one of them does not keep the others from saving. One body of the largest size always fits.
+ */
+const rooms = {
+  large: { ofAll: 4 * largestBody, ofAgent: largestBody },
+  small: { ofAll: largestBody, ofAgent: mebibyte },
+};
 
 const tooLarge = `at most ${largestBody / mebibyte} MiB in one request, and ${stateLimits.bytes / mebibyte} MiB for a state; keep large data in the workspace, and in the state only what refers to it`;
 
 interface CheckpointParts extends Pick<WhoMayParts, "noteRefusedSpeaker"> {
   readonly checkpoints: Pick<Checkpoints, "save" | "list" | "show" | "verify" | "noteRefused">;
   readonly holdsTask: HoldsTask;
+  /** Whether there is such a task, or an agent that says it works on it. */
+  readonly knowsTask: (taskId: string) => boolean;
 }
 
 /** The chains of checkpoints over HTTP. */
@@ -40,6 +50,14 @@ export function checkpointRoutes(parts: CheckpointParts): Route[] {
     const claims = typeof said === "object" && said !== null ? said : {};
     refuseOverreach(agent, { ...claims, taskId }, parts);
     return agent;
+  };
+
+  /** A name that nobody knows is a typing mistake. An agent may ask about its task before anybody else knows of it. */
+  const refuseUnknown = async (agent: AgentSpeaker | null, taskId: string): Promise<void> => {
+    if (agent !== null || parts.knowsTask(taskId)) return;
+    // A list is also empty at the end of a chain, and where no head can be read.
+    if ((await checkpoints.verify(taskId)).checks.length > 0) return;
+    throw new Fault("task-unknown", "neither a task nor a checkpoint of that name is known; `rouse tasks` lists tasks");
   };
 
   return [
@@ -69,9 +87,12 @@ export function checkpointRoutes(parts: CheckpointParts): Route[] {
       about: "Its chain, newest first",
       request: { query: { limit: limit(100, 1000), cursor } },
       answer: { 200: CheckpointList },
-      run({ id, query, agent }) {
+      faults: ["task-unknown"],
+      async run({ id, query, agent }) {
         speakerOf(agent, id);
-        return checkpoints.list(id, query.limit, query.cursor);
+        const list = await checkpoints.list(id, query.limit, query.cursor);
+        if (list.checkpoints.length === 0) await refuseUnknown(agent, id);
+        return list;
       },
     }),
     get("/api/v1/tasks/{id}/checkpoints/verify", {
@@ -79,9 +100,12 @@ export function checkpointRoutes(parts: CheckpointParts): Route[] {
       id: "verifyCheckpoints",
       about: "Every hash of the chain worked out again",
       answer: { 200: CheckpointVerdict },
-      run({ id, agent }) {
+      faults: ["task-unknown"],
+      async run({ id, agent }) {
         speakerOf(agent, id);
-        return checkpoints.verify(id);
+        const verdict = await checkpoints.verify(id);
+        if (verdict.checks.length === 0) await refuseUnknown(agent, id);
+        return verdict;
       },
     }),
     get("/api/v1/checkpoints/{id}", {
@@ -101,22 +125,33 @@ export function checkpointRoutes(parts: CheckpointParts): Route[] {
   ];
 }
 
-/** Counts each body until it is saved, also when its client has disconnected. */
+/** Counts each body, as large as it says it is, until it is saved, also when its client has disconnected. */
 function boundBodies() {
-  let held = 0;
+  /** In bytes, by the kind of room and whose they are. */
+  const held = new Map<string, number>();
   const saves = new WeakMap<IncomingMessage, Promise<unknown>>();
+  const add = (keys: readonly string[], bytes: number): void => {
+    for (const key of keys) {
+      const after = (held.get(key) ?? 0) + bytes;
+      if (after === 0) held.delete(key);
+      else held.set(key, after);
+    }
+  };
   return {
-    begin(request: IncomingMessage, response: ServerResponse): void {
-      const announced = Number(request.headers["content-length"]) || largestBody;
+    begin(request: IncomingMessage, response: ServerResponse, agentId: string | null): void {
+      const announced = Number(request.headers["content-length"] ?? largestBody);
       const counted = Math.min(Math.max(announced, leastCounted), largestBody);
-      if (held > 0 && held + counted > mostAtOnce)
-        throw new Fault("store-unavailable", "many large checkpoints are being saved; send it again in a moment", {
+      const room = counted > largestSmall ? "large" : "small";
+      const { ofAll, ofAgent } = rooms[room];
+      const [all, own] = [`${room} of all`, `${room} of agent ${agentId}`];
+      const isFull = (key: string, most: number): boolean => (held.get(key) ?? 0) + counted > most;
+      if (isFull(all, ofAll) || (agentId !== null && isFull(own, ofAgent)))
+        throw new Fault("store-unavailable", "many checkpoints are being saved; send it again in a moment", {
           retryable: true,
         });
-      held += counted;
-      const letGo = (): void => {
-        held -= counted;
-      };
+      const keys = agentId === null ? [all] : [all, own];
+      add(keys, counted);
+      const letGo = (): void => add(keys, -counted);
       response.once("close", () => void Promise.resolve(saves.get(request)).then(letGo, letGo));
     },
     holds<T>(request: IncomingMessage, saving: Promise<T>): Promise<T> {

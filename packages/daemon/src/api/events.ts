@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { EventPage, type EventType, eventTypes, SavedEvent, toIso } from "@rouse/contract";
+import { EventPage, type EventType, eventTypes, Fault, SavedEvent, toIso } from "@rouse/contract";
 import type { Monitor } from "../monitor.ts";
 import type { EventQuery } from "../ports/store.ts";
 import { cursor, get, limit, pageOf, type Route, readers, someOf, stretchOf, text, wholeNumber } from "./route.ts";
@@ -10,6 +10,9 @@ const keepAliveEvery = 15_000;
 const mostBuffered = 4 * 1024 * 1024;
 
 const after = wholeNumber("only events after this id, from the oldest on", "must be the id of an event");
+
+/** Whether it was given has to show: a stream has no pages. */
+const { otherwise, ...pageLimit } = limit(100, 1000);
 
 export function eventRoutes(monitor: Monitor, isStillWelcome: Stream["isStillWelcome"]): Route[] {
   return [
@@ -22,14 +25,14 @@ export function eventRoutes(monitor: Monitor, isStillWelcome: Stream["isStillWel
           after,
           agent: text("only this agent's"),
           types: someOf("only these types", eventTypes),
-          limit: limit(100, 1000),
+          limit: pageLimit,
           cursor,
         },
       },
       answer: { 200: { content: { "application/json": EventPage, "text/event-stream": SavedEvent } } },
       async run({ query, raw, reply }) {
         const lastSeen = raw.headers["last-event-id"];
-        const { limit, cursor, agent: agentId, types } = query;
+        const { limit = otherwise, cursor, agent: agentId, types } = query;
         const seen = typeof lastSeen === "string" ? after.read(lastSeen, "Last-Event-ID") : query.after;
         if (raw.headers.accept?.includes("application/json")) {
           const stretch = stretchOf({ after: seen, cursor });
@@ -37,6 +40,8 @@ export function eventRoutes(monitor: Monitor, isStillWelcome: Stream["isStillWel
           const { page, next } = pageOf(found, limit, ({ id }) => id);
           return { events: seen === undefined ? page.reverse() : page, next };
         }
+        if (query.limit !== undefined || cursor !== undefined)
+          throw new Fault("bad-request", "limit and cursor are for pages: ask for them with Accept: application/json");
         reply.hijack();
         streamEvents({ monitor, after: seen, agentId, types, isStillWelcome }, raw, reply.raw);
         return reply;
@@ -62,6 +67,7 @@ function streamEvents(
     "cache-control": "no-store",
     "x-accel-buffering": "no",
   });
+  if (request.method === "HEAD") return void response.end();
   response.write(": rouse events\n\n");
   let sentThrough = after ?? monitor.lastEventId();
   let live: SavedEvent[] | null = [];

@@ -127,7 +127,7 @@ export function createGuard(options: GuardOptions): Guard {
 
   const guard = (request: IncomingMessage): Speaker | Fault => {
     const { host, origin } = request.headers;
-    if (!isPlain(request))
+    if (!isPlain(request) || host === undefined)
       return new Fault("bad-request", "one Host header, and a path that begins with /: nothing else is answered");
     if (!isOurHost(host))
       return new Fault("host-refused", "this server does not answer to that Host; use the address `rouse up` printed");

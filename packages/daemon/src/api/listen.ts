@@ -103,7 +103,8 @@ function createApp(monitor: Monitor, options: ListenOptions, log: Log, port: () 
       const takeBeats = takeHeartbeats(monitor, beats, log);
       const takePing = takePings(monitor, log);
       door = guarded({ guard, admit, parts, beats, takeBeats, takePing, speakers, route });
-      return server.on("request", door);
+      // An Expect that Node does not know would be answered with 417 and nothing else; it may be ignored (RFC 9110).
+      return server.on("request", door).on("checkExpectation", door);
     },
   });
   app.addHook("onClose", close);
@@ -185,6 +186,7 @@ function createHttpServer(options: ListenOptions): Server {
     requestTimeout: 30_000,
     headersTimeout: 10_000,
     maxHeaderSize: 16 * 1024,
+    requireHostHeader: false, // the guard refuses a request without one, with a problem
   };
   if (options.tls === undefined) return createServer(settings);
   const secure = { cert: options.tls.cert, key: options.tls.key, minVersion: "TLSv1.2" } as const;

@@ -1,5 +1,6 @@
 import { Fault, type FaultCode, Problem } from "@rouse/contract";
 import { z } from "zod";
+import { keysKept } from "../engine/answer-once.ts";
 import type { TokenRole } from "../home/issued-tokens.ts";
 import { problemType, statusOf } from "./problem.ts";
 import type { Content, Route } from "./route.ts";
@@ -78,7 +79,7 @@ const pathParameter = (name: string): object => ({ name, in: "path", required: t
 const keyParameter: object = {
   name: "Idempotency-Key",
   in: "header",
-  description: "The same request sent again with the same key is answered as it was answered first, for a day",
+  description: `The same request sent again with the same key is answered as it was answered first, ${keysKept}`,
   schema: { type: "string", minLength: 1, maxLength: 255 },
 };
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { DurationMs, Fault, FaultCode, Problem } from "@rouse/contract";
+import type { Socket } from "node:net";
+import { type DurationMs, Fault, type FaultCode, type Problem, printable } from "@rouse/contract";
 import type { FastifyReply } from "fastify";
 import { retryAfterSeconds } from "./slow-wrong-tokens.ts";
 
@@ -88,6 +89,30 @@ export function sendProblemEarly(request: IncomingMessage, response: ServerRespo
   const timer = setTimeout(finish, listensFor);
   request.removeAllListeners("data");
   request.once("end", finish).once("close", finish).resume();
+}
+
+/** What the HTTP server could not read, and the status that says so. */
+const unparsed: Readonly<Record<string, readonly [status: string, detail: string]>> = {
+  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "at most 16 KiB of headers in one request"],
+  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "the request was not sent within 30 s; its connection is closed"],
+};
+
+/** Answers what never became a request, and closes the connection. */
+export function sendProblemUnparsed(error: Error & { readonly code?: string }, socket: Socket): void {
+  const { code = "" } = error;
+  // A connection that broke, or a handshake of TLS that failed: nobody is there to read an answer.
+  if ((!code.startsWith("HPE_") && unparsed[code] === undefined) || socket.destroyed) return void socket.destroy();
+  // What comes after the answer is thrown away.
+  if (socket.writableEnded) return;
+  const [status, detail] = unparsed[code] ?? [
+    "400 Bad Request",
+    `this is no HTTP request: ${printable(error.message)}`,
+  ];
+  const body = JSON.stringify({ ...toProblem(new Fault("bad-request", detail)), status: Number.parseInt(status, 10) });
+  const head = [`HTTP/1.1 ${status}`, `content-type: ${problemType}`, `content-length: ${Buffer.byteLength(body)}`];
+  socket.end([...head, "connection: close", "", body].join("\r\n"));
+  const timer = setTimeout(() => socket.destroy(), listensFor);
+  socket.once("close", () => clearTimeout(timer));
 }
 
 /** Sends the head and returns the body. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { describeIssues, Fault, type FaultCode } from "@rouse/contract";
+import { describeIssues, Fault, type FaultCode, printable } from "@rouse/contract";
 import type { FastifyReply } from "fastify";
 import type { z } from "zod";
 import type { Keep } from "../engine/answer-once.ts";
@@ -65,8 +65,8 @@ interface RequestShape<Q extends Params, B> {
   readonly once?: true;
   /** The largest body in bytes, and the answer to a larger one. */
   readonly limit?: { readonly bytes: number; readonly told: string };
-  /** Called when a request begins; what it throws is answered. */
-  readonly begin?: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Called when a request begins; what it throws is answered. `agentId`: whose token it came with, if an agent's. */
+  readonly begin?: (request: IncomingMessage, response: ServerResponse, agentId: string | null) => void;
   /** Called for a body that is too large. */
   readonly tooLarge?: (ask: Omit<Ask, "query" | "body" | "keep">) => void;
 }
@@ -135,7 +135,7 @@ export const oneOf = <T extends string>(about: string, values: readonly T[]): Pa
   },
 });
 
-/** Separated by commas, or the parameter more than once. */
+/** Separated by commas. */
 export const someOf = <T extends string>(about: string, values: readonly T[]): Param<readonly T[]> => ({
   about: `${about}, separated by commas`,
   schema: { type: "string", examples: [values.slice(0, 2).join(",")] },
@@ -204,17 +204,24 @@ export function readRequest<T>(schema: z.ZodType<T>, body: unknown): T {
   throw new Fault("bad-request", describeIssues(parsed.error.issues, "request"));
 }
 
-/** Reads the known parameters of a query. An unknown one is refused: its sender expects something of it. */
-export function readQuery<Q extends Params>(known: Q, given: Readonly<Record<string, string>>): Asked<Q> {
+/** A query as it was sent. `null`: the name was given more than once. */
+export type GivenQuery = Readonly<Record<string, string | null>>;
+
+/**
+ * Reads the known parameters of a query. An unknown one is refused, and one that is given twice: their sender expects
+ * something of them.
+ */
+export function readQuery<Q extends Params>(known: Q, given: GivenQuery): Asked<Q> {
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(known, name)) continue;
     const names = Object.keys(known);
     const there = names.length === 0 ? "this path takes none" : `this path takes ${names.join(", ")}`;
-    throw new Fault("bad-request", `${JSON.stringify(name.slice(0, 100))} is no query parameter here; ${there}`);
+    throw new Fault("bad-request", `${printable(JSON.stringify(name), 100)} is no query parameter here; ${there}`);
   }
   const asked: Record<string, unknown> = {};
   for (const [name, param] of Object.entries(known)) {
     const value = given[name];
+    if (value === null) throw wanted(name, "it is given more than once");
     asked[name] = value === undefined ? param.otherwise : param.read(value, name);
   }
   return asked as Asked<Q>;

@@ -14,17 +14,20 @@ export interface ServedCheckpoints {
   /** Who holds which task by a claim. */
   readonly claims: Map<string, string>;
   readonly refused: RefusedSpeaker[];
+  /** Tasks that are known without a checkpoint. */
+  readonly tasks: Set<string>;
 }
 
 /** The lines about checkpoints on a real server. */
 export async function serveCheckpoints(): Promise<ServedCheckpoints> {
   const world = await openCheckpointWorld();
   const refused: RefusedSpeaker[] = [];
-  const shared = { agent: null as AgentSpeaker | null, claims: new Map<string, string>() };
+  const shared = { agent: null as AgentSpeaker | null, claims: new Map<string, string>(), tasks: new Set<string>() };
   const table = checkpointRoutes({
     checkpoints: world.checkpoints,
     noteRefusedSpeaker: (one) => void refused.push(one),
     holdsTask: (agentId, taskId) => shared.claims.get(taskId) === agentId,
+    knowsTask: (taskId) => shared.tasks.has(taskId),
   });
   const app = serveTable(table, { speakerOf: () => shared.agent ?? ownerSpeaks, refused });
   const base = await app.listen({ host: "127.0.0.1", port: 0 });

@@ -10,9 +10,10 @@ import type { AnswerOnce } from "../engine/answer-once.ts";
 import type { Log } from "../ports/log.ts";
 import { principalOf, type Speaker } from "./guard.ts";
 import { parseJson, parseState } from "./parse-json.ts";
-import { answerProblem, sendProblem, sendProblemEarly } from "./problem.ts";
+import { answerProblem, sendProblem, sendProblemEarly, sendProblemUnparsed } from "./problem.ts";
 import {
   type Ask,
+  type GivenQuery,
   isLines,
   type Route,
   readQuery,
@@ -48,6 +49,7 @@ export function serveRoutes(table: readonly Route[], parts: ServeParts): Fastify
       const refused = refuseSpeaker(speakerOf(raw), { method, path: pathOf(raw), route: null, id: "" }, parts);
       sendProblem(reply.raw, refused ?? new Fault("bad-request", error.message));
     },
+    clientErrorHandler: sendProblemUnparsed,
     ...(serverFactory === undefined ? {} : { serverFactory }),
   };
   const app = fastify(settings);
@@ -60,7 +62,7 @@ export function serveRoutes(table: readonly Route[], parts: ServeParts): Fastify
     }
   });
   const methodsOf = knowPaths(table);
-  app.setNotFoundHandler(({ method, raw }, reply) => {
+  const answerUnknown = ({ method, raw }: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const methods = methodsOf(pathOf(raw));
     if (methods.length === 0)
       return answerProblem(reply, new Fault("not-found", "no such path; /api/v1/openapi.json lists them"));
@@ -69,16 +71,20 @@ export function serveRoutes(table: readonly Route[], parts: ServeParts): Fastify
     const allowed = methods.join(", ");
     reply.header("allow", allowed);
     return answerProblem(reply, new Fault("method-not-allowed", `${method} is not for this path: it takes ${allowed}`));
-  });
+  };
+  app.setNotFoundHandler(answerUnknown);
   app.setErrorHandler((error, request, reply) => answerFault(faultOf(error, request, parts), request, reply));
   app.addHook("onRequest", async (request, reply) => {
     const { raw, method } = request;
     const line = lineOf(request);
-    const asked = { method, path: pathOf(raw), route: line, id: idOf(request) };
-    const refused = refuseSpeaker(speakerOf(raw), asked, parts);
+    const speaker = speakerOf(raw);
+    const refused = refuseSpeaker(speaker, { method, path: pathOf(raw), route: line, id: idOf(request) }, parts);
     if (refused !== null) throw refused;
-    if (line !== null && !takesType(line, raw.headers["content-type"])) throw refuseType(line);
-    if (method !== "HEAD") line?.request?.begin?.(raw, reply.raw);
+    // Left to the router, a QUERY without a Content-Type would be answered with 400.
+    if (line === null) return answerUnknown(request, reply);
+    if (!takesType(line, raw.headers["content-type"])) throw refuseType(line);
+    if (method !== "HEAD") line.request?.begin?.(raw, reply.raw, speaker.kind === "agent" ? speaker.agentId : null);
+    return undefined;
   });
   for (const line of table) if (line.run !== null) addLine(app, line, parts);
   return app;
@@ -102,7 +108,7 @@ function addLine(app: FastifyInstance, line: Route, parts: ServeParts): void {
     config: { line },
     bodyLimit: shape?.limit?.bytes ?? largestBody,
     async handler(request, reply) {
-      const query = readQuery(shape?.query ?? {}, request.query as Record<string, string>);
+      const query = readQuery(shape?.query ?? {}, request.query as GivenQuery);
       const isParsed = shape?.body !== undefined && shape.read !== "inside" && shape.as !== "text";
       const body = isParsed ? readRequest(shape.body, request.body) : request.body;
       reply.code(status);
@@ -146,11 +152,11 @@ const idOf = ({ params }: FastifyRequest): string => (params as { readonly id?: 
 
 const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] ?? "";
 
-/** A name that is given twice becomes a list: `types=A&types=B` is `types=A,B`. */
-function splitQuery(text: string): Record<string, string> {
-  const query: Record<string, string> = Object.create(null);
+/** What is wrong with a query is found where it is read: the router does not answer for what is thrown here. */
+function splitQuery(text: string): GivenQuery {
+  const query: Record<string, string | null> = Object.create(null);
   for (const [name, value] of new URLSearchParams(text)) {
-    query[name] = query[name] === undefined ? value : `${query[name]},${value}`;
+    query[name] = query[name] === undefined ? value : null;
   }
   return query;
 }

@@ -28,12 +28,15 @@ export function apiTable(monitor: Monitor, options: TableOptions): { table: read
   const now = () => monitor.readClock().time;
   const { noteRefusedSpeaker, noteBadSignature, help } = monitor;
   const { orders, escalations, checkpoints, tasks, service, recovery } = help;
+  const isNamedByAgent = (taskId: string): boolean =>
+    monitor.agentsAfter(0, 1, { record: ({ task }) => task.id === taskId, shown: () => true }).agents.length > 0;
+  const knowsTask = (taskId: string): boolean => tasks.find(taskId) !== undefined || isNamedByAgent(taskId);
   const { routes: mcp, close } = mcpRoutes({ door: options.door, now });
   const table: readonly Route[] = tagged({
     agents: [...agentRoutes(monitor, options.maySee), ...pingRoutes],
     steps: stepRoutes(monitor),
     tasks: [...taskRoutes({ service, noteRefusedSpeaker }), ...recoveryRoutes(recovery)],
-    checkpoints: checkpointRoutes({ checkpoints, noteRefusedSpeaker, holdsTask: tasks.isWorkOf }),
+    checkpoints: checkpointRoutes({ checkpoints, noteRefusedSpeaker, holdsTask: tasks.isWorkOf, knowsTask }),
     escalations: escalationRoutes(
       { ...orders, escalationNotice: escalations.notice, howItEnded: escalations.howItEnded, events: monitor.events },
       { secret: options.secret, now, noteBadSignature },

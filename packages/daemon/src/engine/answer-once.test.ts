@@ -122,4 +122,15 @@ describe("a request with a key", () => {
     expect(await ask("key-204", "x", "owner")).toBe("answer 207");
     expect(kept()).toHaveLength(1);
   });
+
+  it("is not pushed out by the many of agents: not the owner's, and not that of an agent with few", async () => {
+    const { ask, kept } = await begin();
+    await ask("first", "x", "owner");
+    await ask("first", "x", "agent:quiet");
+    for (let agent = 0; agent < 11; agent++)
+      for (let n = 0; n < 200; n++) await ask(`key-${n}`, "x", `agent:busy-${agent}`);
+    expect(await ask("first", "x", "owner")).toBe("answer 1");
+    expect(await ask("first", "x", "agent:quiet")).toBe("answer 2");
+    expect(kept()).toHaveLength(2001);
+  });
 });

@@ -4,9 +4,12 @@ import type { GroupCommit } from "./group-commit.ts";
 import type { Moment } from "./steady-clock.ts";
 
 const keptFor: DurationMs = hours(24);
-const mostKept = 2000;
 /** One principal that sends many requests must not push out the answers kept for others. */
 const mostOfOne = 200;
+/** Of all agents together, and of everybody else together: agents push out no key of people and orchestrators. */
+const mostKept = 2000;
+/** What the API says of it. */
+export const keysKept = `for a day; of each token's holder the last ${mostOfOne} keys are kept, and of all agents together ${mostKept}: beyond that, the oldest of the agent that has the most is forgotten`;
 
 /** A request that is obeyed once, however often it is sent. */
 interface KeyedRequest {
@@ -64,12 +67,12 @@ export function answerOnce({ commits, readClock, resumption: { marks } }: OncePa
     kept.delete(mark);
     kept.set(mark, one);
     commits.draft().marks[mark] = JSON.stringify(one);
-    const own = [...kept].filter(([, { principal }]) => principal === one.principal);
-    if (own.length > mostOfOne) forget(own[0]?.[0] ?? mark);
     for (const [oldest, { at }] of kept) {
-      if (kept.size <= mostKept && at > one.at - keptFor) break;
+      if (at > one.at - keptFor) break;
       forget(oldest);
     }
+    const surplus = findSurplus(kept, one.principal);
+    if (surplus !== null) forget(surplus);
   }
 
   return async <T>({ principal, key, request }: KeyedRequest, run: (keep: Keep) => Promise<T>): Promise<T> => {
@@ -101,5 +104,24 @@ export function answerOnce({ commits, readClock, resumption: { marks } }: OncePa
     }
   };
 }
+
+/** The key to forget after the newest of a principal: its own oldest, or, of too many, the oldest of who has the most. */
+function findSurplus(kept: ReadonlyMap<string, Kept>, newest: string): string | null {
+  const marks = new Map<string, string[]>();
+  let all = 0;
+  for (const [mark, { principal }] of kept) {
+    if (isAgent(principal) !== isAgent(newest)) continue;
+    all += 1;
+    const own = marks.get(principal);
+    if (own === undefined) marks.set(principal, [mark]);
+    else own.push(mark);
+  }
+  const own = marks.get(newest) ?? [];
+  if (own.length <= mostOfOne && all <= mostKept) return null;
+  const most = own.length > mostOfOne ? own : [...marks.values()].reduce((a, b) => (b.length > a.length ? b : a));
+  return most[0] ?? null;
+}
+
+const isAgent = (principal: string): boolean => principal.startsWith("agent:");
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");

@@ -161,6 +161,19 @@ describe("opening a store on SQLite", () => {
     await (await open()).close();
   });
 
+  it("takes nothing over and saves nothing when its epoch is lost", async () => {
+    const store = await open();
+    await store.takeOver();
+    const db = new DatabaseSync(path());
+    db.exec("DELETE FROM shard");
+    db.close();
+    const damaged = { code: "database-damaged", message: expect.stringMatching(/is damaged.*restore a copy/) };
+    await expect(store.commit({ ...emptyCommit, signals: [beat(1)] })).rejects.toMatchObject(damaged);
+    await expect(store.takeOver()).rejects.toMatchObject(damaged);
+    expect(await store.readBeats(1, 9)).toEqual([]);
+    await store.close();
+  });
+
   async function cutOffInTheMiddle(): Promise<void> {
     const store = await open();
     await store.commit({ ...emptyCommit, signals: Array.from({ length: 2000 }, (_, i) => beat(i + 1)) });

@@ -1,4 +1,4 @@
-import type { CheckpointHead } from "@rouse/contract";
+import { type CheckpointHead, Fault } from "@rouse/contract";
 import type { DatabaseSync } from "@rouse/holder/load-sqlite";
 import { epochLost, type SavedCheckpoint } from "../../ports/store.ts";
 import type { Chains } from "./chain-signals.ts";
@@ -69,7 +69,7 @@ export function prepareWriting(db: DatabaseSync, chains: Chains) {
   }
 
   function refuseLostEpoch(epoch: number): void {
-    const taken = statements.epoch.get()?.epoch ?? 0;
+    const taken = epochIn(statements.epoch.get());
     if (epoch !== taken) throw epochLost(epoch, taken);
   }
 
@@ -90,7 +90,16 @@ export function prepareWriting(db: DatabaseSync, chains: Chains) {
     }
   }
 
-  return { write, takeOver: (): number => transact(db, () => statements.takeOver.get()?.epoch ?? 0) };
+  return { write, takeOver: (): number => transact(db, () => epochIn(statements.takeOver.get())) };
+}
+
+/** Without its row two monitors could save at once, so a database that has lost it takes nothing. */
+function epochIn(row: { readonly epoch: number } | undefined): number {
+  if (row !== undefined) return row.epoch;
+  throw new Fault(
+    "database-damaged",
+    "the database is damaged: it no longer says which monitor may save (its table shard is empty). Stop Rouse and restore a copy, or move rouse.db aside (with its -wal file) and start again.",
+  );
 }
 
 /** Texts that may hold a NUL: those of a line that are neither JSON nor hex digits. */

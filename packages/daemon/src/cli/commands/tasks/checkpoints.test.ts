@@ -95,7 +95,9 @@ describe("rouse checkpoints list", () => {
     });
   });
 
-  it("says when there are none, and refuses what is no name", async () => {
+  it("says when there are none, and refuses what is no name, or no task's", async () => {
+    expect(await rouse("list", "other")).toMatchObject({ code: 5, out: "", err: expect.stringMatching(/rouse tasks/) });
+    served.tasks.add("other");
     expect(await rouse("list", "other")).toEqual({ code: 0, out: "Task other has no checkpoints.\n", err: "" });
     expect((await rouse("list", "../x")).code).toBe(5);
     expect((await rouse("list")).code).toBe(2);
@@ -147,6 +149,7 @@ describe("rouse checkpoints verify", () => {
     expect(out).toMatch(/^3 .*one that it goes on from is not right$/m);
     expect(out).toMatch(/2 of 3 are not right\.\n$/);
     expect(JSON.parse((await rouse("verify", task, "--json")).out)).toMatchObject({ sound: false, more: false });
+    expect(await rouse("verify", "a-typo")).toMatchObject({ code: 5, out: "" });
   });
 });
 

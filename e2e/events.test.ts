@@ -29,6 +29,13 @@ describe("the stream of events", () => {
     expect(stream.events.some((one) => isOf("early")(one as SavedEvent))).toBe(false);
   });
 
+  it("is begun only for whoever asks for a stream: all others get a page", async () => {
+    for (const accept of ["*/*", "application/json", "application/xml"]) {
+      const { status, json } = await sendRequest(shared(), { path: "/api/v1/events?limit=1", headers: { accept } });
+      expect({ status, count: (json as { events: unknown[] }).events.length }).toEqual({ status: 200, count: 1 });
+    }
+  });
+
   it("has a head that can be asked for alone", async () => {
     const headers = { accept: "text/event-stream" };
     const { status, headers: told } = await sendRequest(shared(), { method: "HEAD", path: "/api/v1/events", headers });

@@ -198,7 +198,9 @@ describe("a daemon that started", () => {
 
   it("stops cleanly while somebody listens to its events and somebody else is silent in the middle of a request", async () => {
     const daemon = await startDaemon();
-    const listening = fetch(`${daemon.url}/api/v1/events`, { headers: { authorization: `Bearer ${daemon.token}` } });
+    const listening = fetch(`${daemon.url}/api/v1/events`, {
+      headers: { authorization: `Bearer ${daemon.token}`, accept: "text/event-stream" },
+    });
     const reader = (await listening).body?.getReader();
     await reader?.read();
     const silent = connect(Number(new URL(daemon.url).port), "127.0.0.1").on("error", () => undefined);

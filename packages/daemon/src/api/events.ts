@@ -19,7 +19,7 @@ export function eventRoutes(monitor: Monitor, isStillWelcome: Stream["isStillWel
     get("/api/v1/events", {
       who: readers,
       id: "listEvents",
-      about: "Events as they are saved (server-sent, resumable by Last-Event-ID), or a page of them as JSON",
+      about: "A page of events; with Accept: text/event-stream events as they are saved (resumable by Last-Event-ID)",
       request: {
         query: {
           after,
@@ -34,14 +34,17 @@ export function eventRoutes(monitor: Monitor, isStillWelcome: Stream["isStillWel
         const lastSeen = raw.headers["last-event-id"];
         const { limit = otherwise, cursor, agent: agentId, types } = query;
         const seen = typeof lastSeen === "string" ? after.read(lastSeen, "Last-Event-ID") : query.after;
-        if (raw.headers.accept?.includes("application/json")) {
+        if (!raw.headers.accept?.includes("text/event-stream")) {
           const stretch = stretchOf({ after: seen, cursor });
           const found = await monitor.events({ limit: limit + 1, ...stretch, agentId, types });
           const { page, next } = pageOf(found, limit, ({ id }) => id);
           return { events: seen === undefined ? page.reverse() : page, next };
         }
         if (query.limit !== undefined || cursor !== undefined)
-          throw new Fault("bad-request", "limit and cursor are for pages: ask for them with Accept: application/json");
+          throw new Fault(
+            "bad-request",
+            "limit and cursor are for pages: ask for them without Accept: text/event-stream",
+          );
         reply.hijack();
         streamEvents({ monitor, after: seen, agentId, types, isStillWelcome }, raw, reply.raw);
         return reply;

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import {
   AgentHealth,
+  CircuitBreakerStatus,
   DecisionResult,
   EscalationNotice,
   EscalationReport,
@@ -18,6 +19,7 @@ import {
 import { Fault } from "@rouse/sdk";
 import { type EmbeddedRouse, openRouse } from "rouse";
 import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { afterwards, cleanUp, makeFolder } from "./clean-up.ts";
 import { repository, startProgram } from "./run-rouse.ts";
 import { startDaemon } from "./start-daemon.ts";
@@ -72,6 +74,15 @@ const calls: readonly Call[] = [
   ["getRecoveryStatus", "task-7"],
   ["terminateAgent", "worker", "not started by Rouse"],
   ["initiateRecovery", "task-7"],
+  ["recordHeartbeat", { agentId: "guarded", breakers: [{ operation: "external_api/x", state: "OPEN" }] }],
+  ["getCircuitBreakerStatus", "guarded/external_api/x"],
+  ["getAllCircuitBreakers"],
+  ["resetCircuitBreaker", "guarded/external_api/x"],
+  ["recordHeartbeat", { agentId: "guarded" }],
+  ["getCircuitBreakerStatus", "guarded/external_api/x"],
+  ["getCircuitBreakerStatus", "guarded/other"],
+  ["resetCircuitBreaker", "nobody"],
+  ["getAgentHealth", "guarded"],
   ["status"],
   ["sendNudge", "nobody"],
   ["escalateToOrchestrator", "nobody", "who?"],
@@ -214,6 +225,9 @@ function expectPromisedTypes(outcomes: readonly Outcome[]): void {
     terminateAgent: OrderAnswer,
     initiateRecovery: OrderAnswer,
     getRecoveryStatus: RecoveryStatus,
+    getCircuitBreakerStatus: CircuitBreakerStatus,
+    getAllCircuitBreakers: CircuitBreakerStatus.array(),
+    resetCircuitBreaker: z.undefined(),
     why: WhyReport,
     status: SystemStatus,
   };

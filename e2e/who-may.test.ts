@@ -52,6 +52,9 @@ O – – – – – – –  POST   /api/v1/agents/w/terminate
 O – – – – – – –  POST   /api/v1/agents/w/recover
 O – – – – – – –  DELETE /api/v1/agents/w
 O – – – – – – –  POST   /api/v1/agents/w/assignments/restore
+O C V – – – – –  GET    /api/v1/breakers
+O C V – – – – –  GET    /api/v1/breakers/w%2Ftool_execution
+O – – – – – – –  POST   /api/v1/breakers/w%2Ftool_execution/reset
 O C V – – – – –  GET    /escalations
 O C V – – – – –  GET    /api/v1/escalations
 O C V – – – – –  GET    /api/v1/escalations/w.1
@@ -87,7 +90,11 @@ let daemon: Daemon;
 
 beforeAll(async () => {
   daemon = await startDaemon();
-  await daemon.rouse.recordHeartbeat({ agentId: "w", status: "RUNNING" });
+  await daemon.rouse.recordHeartbeat({
+    agentId: "w",
+    status: "RUNNING",
+    breakers: [{ operation: "tool_execution", state: "OPEN" }],
+  });
 });
 afterAll(async () => {
   await cleanUp();

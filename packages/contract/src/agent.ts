@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CircuitBreakerStatus } from "./breakers/breaker-words.ts";
 import { ActivityReport, FindingReport, HealthReason, HealthState } from "./health.ts";
 import { AgentId, Id } from "./heartbeat.ts";
 import { ContainmentMeans } from "./holder.ts";
@@ -14,14 +15,6 @@ import {
   Question,
   RunningProcess,
 } from "./terminal.ts";
-
-export const BreakerState = z.enum(["CLOSED", "OPEN", "HALF_OPEN"]).meta({ id: "BreakerState" });
-export type BreakerState = z.infer<typeof BreakerState>;
-
-export const CircuitBreakerStatus = z
-  .object({ name: z.string(), state: BreakerState })
-  .meta({ id: "CircuitBreakerStatus" });
-export type CircuitBreakerStatus = z.infer<typeof CircuitBreakerStatus>;
 
 /** Announces an agent, or, for one already known, the start of its next incarnation. */
 export const AgentRegistration = z

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { BreakerState } from "./breakers/breaker-words.ts";
 import { LostWork } from "./checkpoint.ts";
 import { ActivityKind, FindingReport, HealthReason, HealthState } from "./health.ts";
 import { findingKinds } from "./health-words.ts";
@@ -319,6 +320,7 @@ const payloads = {
   ASSIGNMENTS_REDUCED: z.object({ agentId, failed: z.number(), of: z.number() }),
   ASSIGNMENTS_STOPPED: z.object({ agentId, failed: z.number(), of: z.number() }),
   ASSIGNMENTS_RESTORED: z.object({ agentId, actor: z.string() }),
+  CIRCUIT_BREAKER_STATE_CHANGED: z.object({ name: z.string(), from: BreakerState, to: BreakerState }),
   BRAKE_STARTED: z.object({ kills: z.number(), windowSeconds: z.number() }),
   BRAKE_ENDED: z.object({ lastedSeconds: z.number() }),
   ALERT_RAISED: z.object({

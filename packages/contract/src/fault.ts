@@ -38,6 +38,7 @@ export const faultCodes = [
   "port-taken",
   "store-unavailable",
   "task-refused",
+  "breaker-unknown",
   "task-unknown",
   "tls-required",
   "too-many-attempts",

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { BreakerNews } from "./breakers/breaker-words.ts";
 import { OpenWork, WaitKind } from "./health.ts";
 import { idPattern, idRule, ownPrefix, ownPrefixRule } from "./ids.ts";
 import { AgentAnswer } from "./incident.ts";
@@ -75,6 +76,8 @@ export const Heartbeat = z
     everySeconds: z.number().min(1).max(longestPromiseSeconds).optional(),
     graceSeconds: z.number().min(0).max(longestPromiseSeconds).optional(),
     healthMetrics: HealthMetrics.optional(),
+    /** Its circuit breakers that changed since its last beat; all that are not closed with the first beat of a life. */
+    breakers: z.array(BreakerNews).max(100).optional(),
     /** Ids of commands the agent has read: the evidence that a nudge was seen. */
     seen: z.array(z.string().max(300)).max(20).optional(),
     /** Who has read them; `program` when not given. Only `agent` is a receipt: a timer shows commands to nobody. */
@@ -143,17 +146,19 @@ export type AckReason = z.infer<typeof AckReason>;
 export const Command = z
   .object({
     id: z.string(),
-    kind: z.enum(["check-in", "nudge", "recovery"]),
+    kind: z.enum(["check-in", "nudge", "recovery", "reset-breaker"]),
     because: z.string(),
     /** Of a nudge: what to tell the agent, facts in fixed words. */
     message: z.string().optional(),
+    /** Of a reset: the operation whose breaker is to be closed. */
+    breaker: z.string().optional(),
     /** Of a recovery: the context as in ROUSE_RECOVERY. */
     recovery: z.unknown().optional(),
   })
   .meta({
     id: "Command",
     description:
-      "check-in: send a full heartbeat now; the monitor was blind for a while. nudge: show `message` to the agent; name its id under `seen` in the next heartbeat and answer under `answer`. recovery: where to go on.",
+      "check-in: send a full heartbeat now; the monitor was blind for a while. nudge: show `message` to the agent; name its id under `seen` in the next heartbeat and answer under `answer`. recovery: where to go on. reset-breaker: close the breaker of this operation, and name the id under `seen`.",
   });
 export type Command = z.infer<typeof Command>;
 

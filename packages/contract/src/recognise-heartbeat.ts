@@ -40,7 +40,7 @@ function readOpen(value: unknown): OpenWork | null | undefined | false {
 export function recogniseHeartbeat(message: Record<string, unknown>): Heartbeat | null {
   const m = message as Partial<Heartbeat>;
   if (m.agentId === undefined || m.healthMetrics !== undefined || m.checksum !== undefined) return null;
-  if (m.everySeconds !== undefined || m.graceSeconds !== undefined) return null;
+  if (m.breakers !== undefined || m.everySeconds !== undefined || m.graceSeconds !== undefined) return null;
   if (m.seen !== undefined || m.seenBy !== undefined || m.answer !== undefined) return null;
   const open = readOpen(m.open);
   const isOrdinary =

@@ -1,5 +1,6 @@
 import type { AgentHealth, HealthSnapshot } from "./agent.ts";
 import type { OrderAnswer } from "./api.ts";
+import type { CircuitBreakerStatus } from "./breakers/breaker-words.ts";
 import type { RecoveryStatus } from "./checkpoint.ts";
 import type { DecisionResult, EscalationNotice } from "./escalation.ts";
 import type { Heartbeat, HeartbeatAck } from "./heartbeat.ts";
@@ -14,7 +15,7 @@ import type { DurationMs } from "./time.ts";
 
 /**
  * The library interface, the same embedded (`openRouse`) and over HTTP (`connectRouse`). It lists what this version
- * does; breakers join it when they exist.
+ * does.
  */
 export interface HealthMonitoringService {
   getAgentHealth(agentId: string): Promise<AgentHealth>;
@@ -27,6 +28,9 @@ export interface HealthMonitoringService {
   terminateAgent(agentId: string, reason: string): Promise<TerminationResult>;
   initiateRecovery(taskId: string): Promise<RecoveryResult>;
   getRecoveryStatus(taskId: string): Promise<RecoveryStatus>;
+  getCircuitBreakerStatus(name: string): Promise<CircuitBreakerStatus>;
+  getAllCircuitBreakers(): Promise<CircuitBreakerStatus[]>;
+  resetCircuitBreaker(name: string): Promise<void>;
 }
 
 /** Only the decision is required. */

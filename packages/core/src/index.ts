@@ -3,6 +3,13 @@ export { workedSince } from "./accept/work-clock.ts";
 export { silenceCountsFrom } from "./assess/missed-beats.ts";
 export { newestFact } from "./assess/moved-since.ts";
 export { isConversationFull } from "./assess/terminal-signs.ts";
+export {
+  type BreakerRecord,
+  type BreakerSignal,
+  breakerMachine,
+  breakerName,
+  newBreaker,
+} from "./breakers/breaker-machine.ts";
 export type * from "./context.ts";
 export { isEnough, kindsOfEvidence } from "./decide/evidence.ts";
 export { brakeOf, killBudgetMachine, noKills } from "./decide/kill-budget.ts";

@@ -1,5 +1,6 @@
 import type { OrderAnswer, OrderRequest } from "@rouse/contract";
 import { carryOutActions, recheckGate } from "./agents/carry-out-action.ts";
+import { hostBreakers } from "./breakers/host-breakers.ts";
 import { attendCheckpoints } from "./checkpoints/attend-checkpoints.ts";
 import { keepCheckpoints } from "./checkpoints/keep-checkpoints.ts";
 import { takeOrders } from "./escalations/take-orders.ts";
@@ -38,6 +39,7 @@ export function buildServices(parts: ServiceParts) {
   const shared = { ...parts, readClock, toWall };
   const orders = takeOrders(shared);
   const tasks = hostTasks(shared);
+  const breakers = hostBreakers(shared);
   const service = serveTasks({ ...shared, tasks });
   const checkpoints = keepCheckpoints({ ...shared, saveEvents, ...attendCheckpoints({ ...shared, tasks, folderOf }) });
   const escalations = tellEscalations({ ...shared, orders, checkpoints });
@@ -54,6 +56,7 @@ export function buildServices(parts: ServiceParts) {
   const { alerts, log } = parts;
   return {
     orders,
+    breakers,
     escalations,
     tasks,
     service,

@@ -140,10 +140,10 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   const outbox = startOutbox(help.hands, timers, log, takeOutcomes({ ...common, afterCommits: news.onCommit }));
   const { meetWith, settle } = connectHolders(common);
   const { sendCanaryBy, sendCanary, takeCanary, canaryIsMissing } = keepCanary(common);
-  const { takeBeats, onBeat, lastBeatAt } = hearBeats({ ...common, takeCanary });
+  const { takeBeats, onBeat, lastBeatAt } = hearBeats({ ...common, takeCanary, breakers: help.breakers });
 
   sealing.start();
-  resumeMonitor({ ...common, seals, orders, resumption, tasks, outbox });
+  resumeMonitor({ ...common, breakers: help.breakers, seals, orders, resumption, tasks, outbox });
   repeating.every(tickEvery, judgeDue({ ...common, tasks, canaryIsMissing }));
   repeating.again(canaryEvery, sendCanary);
   repeating.again(retentionEvery, applyRetention({ ...common, help }));
@@ -171,9 +171,14 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   }
 
   return {
-    ...createReports({ ...common, lastBeatAt, storeDownSince: ground.self.storeDownSince }),
+    ...createReports({
+      ...common,
+      breakersOf: help.breakers.of,
+      lastBeatAt,
+      storeDownSince: ground.self.storeDownSince,
+    }),
     ...people,
-    remove: removeAgents({ ...common, tasks }),
+    remove: removeAgents({ ...common, tasks, breakers: help.breakers }),
     ...freezeAndThaw({ ...common, tasks }),
     ...noteRefusals(common),
     takeBeats,

@@ -129,6 +129,11 @@ export async function openRouse(options: OpenOptions = {}): Promise<EmbeddedRous
     initiateRecovery: (taskId) =>
       monitor.help.recovery.recoverTask(taskId, { ...program, reason: "initiateRecovery", force: false }),
     getRecoveryStatus: async (taskId) => monitor.help.recovery.recoveryStatus(taskId),
+    getCircuitBreakerStatus: async (name) => monitor.help.breakers.get(name),
+    getAllCircuitBreakers: async () => monitor.help.breakers.list(),
+    async resetCircuitBreaker(name) {
+      await monitor.help.breakers.reset(name, { ...program, reason: "resetCircuitBreaker" });
+    },
     registerAgent: (registration) => monitor.register(registration),
     recordSteps: (agentId, events) => monitor.takeSteps(agentId, events, null),
     steps: (agentId, query = {}) => monitor.steps(agentId, query),

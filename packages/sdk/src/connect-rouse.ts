@@ -2,6 +2,8 @@ import {
   type AgentHealth,
   type AgentList,
   type AgentRegistration,
+  type BreakerList,
+  type CircuitBreakerStatus,
   Fault,
   type FreezeRequest,
   type HealthMonitoringService,
@@ -50,6 +52,7 @@ export interface RouseClient
   getAllAgentHealth(only?: AgentQuery): Promise<AgentHealth[]>;
   /** The same with the monitor's doubts about itself: freeze, hold, amnesty. */
   fleet(only?: AgentQuery): Promise<AgentList>;
+  resetCircuitBreaker(name: string, order?: Partial<FreezeRequest>): Promise<void>;
   registerAgent(registration: AgentRegistration): Promise<AgentHealth>;
   why(agentId: string): Promise<WhyReport>;
   /**
@@ -167,6 +170,12 @@ function agentCalls(line: Line) {
     initiateRecovery: async (taskId: string, order: Partial<OrderRequest> = {}) =>
       ask<OrderAnswer>(line, { path: `${taskPath(taskId)}/recover`, body: order }),
     getRecoveryStatus: async (taskId: string) => ask<RecoveryStatus>(line, { path: `${taskPath(taskId)}/recovery` }),
+    getCircuitBreakerStatus: async (name: string) => ask<CircuitBreakerStatus>(line, { path: breakerPath(name) }),
+    getAllCircuitBreakers: async () =>
+      (await askAll<BreakerList>(line, "/api/v1/breakers")).flatMap(({ breakers }) => breakers),
+    async resetCircuitBreaker(name: string, order: Partial<FreezeRequest> = {}): Promise<void> {
+      await ask(line, { path: `${breakerPath(name)}/reset`, body: order });
+    },
     removeAgent: async (agentId: string, order: Partial<RemoveRequest> = {}) =>
       ask<RemovedAgent>(line, { method: "DELETE", path: agentPath(agentId), body: order }),
     recordSteps: async (agentId: string, events: readonly StepEvent[], once?: Once) =>
@@ -190,3 +199,5 @@ async function sendHeartbeat(line: Line, call: Call): Promise<HeartbeatAck> {
   if (ack !== null && (answer.ok || ack.status === "rejected")) return ack;
   throw faultOf(line, answer);
 }
+
+const breakerPath = (name: string): string => `/api/v1/breakers/${encodeURIComponent(name)}`;

@@ -46,6 +46,17 @@ export type { AskAndAnswer, ClosedPage } from "./ask-and-answer.ts";
 export type { Once } from "./call-api.ts";
 export { type AgentQuery, connectRouse, type PastQuery, type RouseClient } from "./connect-rouse.ts";
 export type { EventFilter, EventStreamOptions, StreamedEvent } from "./follow-events.ts";
+export {
+  type BreakerChange,
+  BreakerOpenError,
+  type BreakerOptions,
+  type CallOptions,
+  type CircuitBreaker,
+  createBreaker,
+} from "./guard/breaker.ts";
+export { type ChatMessage, type Compacted, type CompactOptions, compactContext } from "./guard/compact-context.ts";
+export { type Allowance, createRateLimit, type RateLimit, type RateLimitOptions } from "./guard/rate-limit.ts";
+export { fetchWithRetry, RetryAfterError, type RetryOptions, readRetryAfter, retry } from "./guard/retry.ts";
 export type { ConnectOptions, Fetch } from "./open-line.ts";
 export { readRecovery } from "./read-recovery.ts";
 export { type CheckpointCalls, connectCheckpoints } from "./save-checkpoints.ts";

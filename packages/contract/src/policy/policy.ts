@@ -1,3 +1,4 @@
+import type { BreakerRules } from "../breakers/breaker.ts";
 import { type LoopKind, loopKinds } from "../health-words.ts";
 import { type DurationMs, days, hours, minutes, seconds } from "../time.ts";
 import type {
@@ -126,6 +127,26 @@ export const keepPromise = (policy: Policy, { every, grace }: BeatPromise): Poli
     beatsPromised: true,
     restartOnMissedBeats: false,
   });
+
+/** By what a breaker is run: rules of the operation itself, then of what stands before its first slash, then the default. */
+export function breakerRulesFrom(
+  { default: usual, overrides }: Settings["circuit_breaker"],
+  operation: string,
+): BreakerRules {
+  const [kind = ""] = operation.split("/");
+  const layers = [ownOf(overrides, operation), ownOf(overrides, kind), usual];
+  const pick = (name: keyof typeof usual): number =>
+    layers.find((layer) => layer?.[name] !== undefined)?.[name] ?? usual[name];
+  return {
+    failureThreshold: pick("failure_threshold"),
+    recoveryTimeout: seconds(pick("recovery_timeout_seconds")),
+    halfOpenRequests: pick("half_open_requests"),
+  };
+}
+
+/** Not what every object inherits: an operation may be called `constructor`. */
+const ownOf = <T>(by: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(by, name) ? by[name] : undefined;
 
 export function policyFrom(id: string, settings: Settings): Policy {
   const { heartbeat, health_check: check, activity, self_check: self } = settings;

@@ -264,7 +264,6 @@ type DeepPartial<T> = T extends readonly unknown[]
 /** Accepted and checked because they are in everybody's config files, but nothing in this version acts on them yet. */
 export const settingsWithoutEffect: readonly string[] = [
   "health_check.interval_seconds",
-  "circuit_breaker",
   "anomaly",
   "terminal.alert_channel",
   "tasks.interval_minutes",

@@ -43,11 +43,17 @@ interface HearingParts {
   readonly commits: GroupCommit;
   readonly readClock: () => Moment;
   readonly takeCanary: () => Promise<HeartbeatAck>;
+  /** `unheard`: agents that have not heard of a reset yet. */
+  readonly breakers: {
+    readonly unheard: ReadonlySet<string>;
+    hear(beat: Heartbeat, moment: Moment): void;
+    commandsFor(agentId: string): readonly Command[];
+  };
   readonly eachSlice: EachSlice;
 }
 
 /** Takes beats, and answers once they are saved. Callbacks instead of promises, because this runs for every beat. */
-export function hearBeats({ agents, commits, readClock, takeCanary, eachSlice }: HearingParts) {
+export function hearBeats({ agents, commits, readClock, takeCanary, breakers, eachSlice }: HearingParts) {
   const listeners = new Set<BeatListener>();
   let lastBeatAt: MonoMs | null = null;
 
@@ -70,9 +76,20 @@ export function hearBeats({ agents, commits, readClock, takeCanary, eachSlice }:
   function takeNow(sent: readonly SentBeat[]): TakenBeats {
     const moment = readClock();
     const read = sent.map(({ beat }) => readBeat(beat, moment.time));
-    const acks = read.map((signal, i) => agents.takeBeat(signal, moment, sent[i]?.text));
+    const acks = read.map((signal, i) => {
+      const ack = agents.takeBeat(signal, moment, sent[i]?.text);
+      return "refused" in signal || ack.status !== "accepted" ? ack : tellOfBreakers(signal.beat, ack, moment);
+    });
     lastBeatAt = moment.now;
     return { read, acks, moment };
+  }
+
+  /** What the agent says of its breakers, and what it has to hear of them. */
+  function tellOfBreakers(beat: Heartbeat, ack: HeartbeatAck, moment: Moment): HeartbeatAck {
+    const { agentId } = beat;
+    if (beat.breakers !== undefined || breakers.unheard.has(agentId)) breakers.hear(beat, moment);
+    if (!breakers.unheard.has(agentId)) return ack;
+    return { ...ack, commands: [...ack.commands, ...breakers.commandsFor(agentId)] };
   }
 
   async function takeMany(sent: readonly SentBeat[]): Promise<readonly HeartbeatAck[]> {

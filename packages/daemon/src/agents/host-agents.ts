@@ -65,6 +65,14 @@ export interface AgentTurned {
   readonly after: AgentRecord;
 }
 
+/** A call of a tool ended, as its agent told: a letter to the room of breakers. */
+export interface ToolEnded {
+  readonly kind: "tool-ended";
+  readonly agentId: string;
+  readonly tool: string | null;
+  readonly failed: boolean;
+}
+
 const wakeUp: Signal = { kind: "wake" };
 
 /** Hosts agents on the engine: how a signal becomes a turn of an agent, and what the turn means for fleet and tasks. */
@@ -97,6 +105,15 @@ export function hostAgents(parts: AgentParts) {
     if (doings.events.length + doings.actions.length > 0) carry(doings, moment);
     if (isOfConsequence(stepped) || concernsTasks(before, record)) tellTasks(before, record);
     activities.noteTurn(before, record, moment.time);
+    if (signal.kind === "stepped") tellBreakers(before.agentId, signal.events);
+  }
+
+  function tellBreakers(agentId: string, events: readonly StepEvent[]): void {
+    for (const { kind, tool, failed, cancelled } of events) {
+      if (kind !== "tool_result" || typeof failed !== "boolean" || cancelled === true) continue;
+      const ended: ToolEnded = { kind: "tool-ended", agentId, tool: tool ?? null, failed };
+      engine.post("breaker", null, ended);
+    }
   }
 
   function tellTasks(before: AgentRecord, after: AgentRecord): void {

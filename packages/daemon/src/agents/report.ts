@@ -1,5 +1,6 @@
 import {
   type AgentHealth,
+  type CircuitBreakerStatus,
   type DurationMs,
   Heartbeat,
   type HeartbeatList,
@@ -56,14 +57,17 @@ type Shown = "roster" | "store" | "clock" | "doubt" | "fleet" | "incidents";
 interface ReportParts extends Pick<MonitorServices, Shown | "config" | "readClock" | "started" | "version"> {
   readonly lastBeatAt: () => MonoMs | null;
   readonly storeDownSince: () => MonoMs | null;
+  readonly breakersOf: (agentId: string) => CircuitBreakerStatus[];
 }
 
 export function createReports(parts: ReportParts): Reports {
   const { roster, store, clock, doubt, fleet, readClock } = parts;
   const iso = (at: MonoMs): string => toIso(clock.toWall(at));
 
-  const show = (record: AgentRecord, now: MonoMs): AgentHealth =>
-    describeAgent(record, now, clock.toWall, parts.config().policyFor(policySubject(record)));
+  const show = (record: AgentRecord, now: MonoMs): AgentHealth => ({
+    ...describeAgent(record, now, clock.toWall, parts.config().policyFor(policySubject(record))),
+    circuitBreakers: parts.breakersOf(record.agentId),
+  });
 
   function selfDoubt(): SelfDoubtReport {
     const gap = doubt.lastGap();

@@ -38,6 +38,7 @@ const statuses: Readonly<Record<FaultCode, number>> = {
   "port-taken": 409,
   "store-unavailable": 503,
   "task-refused": 409,
+  "breaker-unknown": 404,
   "task-unknown": 404,
   "tls-required": 400,
   "too-many-attempts": 429,

@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener } from "node:http";
 import type { Monitor } from "../monitor.ts";
 import { agentRoutes, type MaySee } from "./agents.ts";
 import { auditRoutes } from "./audit.ts";
+import { breakerRoutes } from "./breakers.ts";
 import { checkpointRoutes } from "./checkpoints.ts";
 import { escalationRoutes } from "./escalations.ts";
 import { eventRoutes } from "./events.ts";
@@ -41,6 +42,7 @@ export function apiTable(monitor: Monitor, options: TableOptions): { table: read
       { ...orders, escalationNotice: escalations.notice, howItEnded: escalations.howItEnded, events: monitor.events },
       { secret: options.secret, now, noteBadSignature },
     ),
+    breakers: breakerRoutes(help.breakers),
     incidents: incidentRoutes(monitor),
     events: eventRoutes(monitor, options.isStillWelcome),
     audit: auditRoutes(monitor.audit),

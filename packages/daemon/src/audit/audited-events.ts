@@ -103,6 +103,7 @@ const rules: Rules = {
   ASSIGNMENTS_REDUCED: (p) => about(p.agentId, "high-error-rate", pick(p, "failed", "of")),
   ASSIGNMENTS_STOPPED: (p) => about(p.agentId, "high-error-rate", pick(p, "failed", "of")),
   ASSIGNMENTS_RESTORED: (p) => about(p.agentId, "restored", {}, p.actor),
+  CIRCUIT_BREAKER_STATE_CHANGED: null,
   BRAKE_STARTED: (p) => about(null, "fleet-budget", pick(p, "kills", "windowSeconds")),
   BRAKE_ENDED: (p) => about(null, "fleet-budget", pick(p, "lastedSeconds")),
   ALERT_RAISED: null,

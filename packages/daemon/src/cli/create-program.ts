@@ -44,6 +44,7 @@ const commands: Readonly<Record<string, (hands: Hands) => Promise<AddCommand>>> 
   adopt: async () => (await import("./commands/agents/adopt.ts")).addAdopt,
   health: async () => (await import("./commands/agents/health.ts")).addHealth,
   why: async () => (await import("./commands/agents/health.ts")).addWhy,
+  breakers: async () => (await import("./commands/agents/breakers.ts")).addBreakers,
   logs: async () => (await import("./commands/agents/logs.ts")).addLogs,
   events: async () => (await import("./commands/history/events.ts")).addEvents,
   audit: async ({ openAuditHands }) => (await import("./commands/history/audit.ts")).addAudit(openAuditHands),

@@ -66,6 +66,7 @@ const byFault: Readonly<Record<FaultCode, ExitCode>> = {
   "port-taken": exit.taken,
   "store-unavailable": exit.dataUnusable,
   "task-refused": exit.wrong,
+  "breaker-unknown": exit.unknownAgent,
   "task-unknown": exit.unknownAgent,
   "tls-required": exit.usage,
   "too-many-attempts": exit.notAuthorised,

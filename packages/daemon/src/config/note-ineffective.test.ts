@@ -10,9 +10,8 @@ const noticesFor = (text: string, more: ConfigSources = {}) =>
 
 describe("what is set but changes nothing", () => {
   it("is said once per section, with its place", () => {
-    const text =
-      "health_monitoring:\n  circuit_breaker: { default: { failure_threshold: 1, half_open_requests: 5 } }\n  mode: assist\n";
-    expect(noticesFor(text)).toEqual(["c:2:3 health_monitoring.circuit_breaker: no effect yet in this version"]);
+    const text = "health_monitoring:\n  anomaly: { threshold: 0.7, consecutive: 5 }\n  mode: assist\n";
+    expect(noticesFor(text)).toEqual(["c:2:3 health_monitoring.anomaly: no effect yet in this version"]);
   });
 
   it("is said for a single setting of a section that otherwise counts", () => {

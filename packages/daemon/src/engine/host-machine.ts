@@ -11,10 +11,12 @@ interface HostingParts<R, S, C, A> {
   readonly machine: Machine<R, S, C, A>;
   /** The record of a thing that nobody has heard of yet. */
   readonly begin: (id: string, now: MonoMs) => R;
-  readonly contextOf: (now: MonoMs) => C;
+  readonly contextOf: (now: MonoMs, id: string) => C;
   /** The agent that events of a thing are about. */
   readonly agentOf: (id: string) => string | null;
   readonly wakeSignal?: S;
+  /** Takes letters to the whole room. */
+  readonly hear?: (signal: unknown, moment: Moment) => void;
 }
 
 /** Hosts a machine whose records are saved with every change, and whose things begin with their first signal. */
@@ -45,11 +47,12 @@ export function hostMachine<R, S, C, A>(parts: HostingParts<R, S, C, A>) {
   const host = engine.host<Kept<R>, R, S, C, A>({
     machine,
     find,
-    contextOf: (_, __, { now }) => contextOf(now),
+    contextOf: ({ id }, _, { now }) => contextOf(now, id),
     keep({ kept, before, stepped, moment }) {
       saveEvents(stepped.events, kept.id, moment);
       if (kept.record !== before) save(kept.id);
     },
+    hear: (signal, moment) => parts.hear?.(signal, moment),
     wake(kept, moment) {
       if (wakeSignal !== undefined) host.run(kept, wakeSignal, moment);
     },

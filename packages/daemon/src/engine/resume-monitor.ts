@@ -2,6 +2,7 @@ import { toIso } from "@rouse/contract";
 import { type Action, isComingBack, isOver, isStartingAgain } from "@rouse/core";
 import type { Watched } from "../agents/roster.ts";
 import type { SealedSoFar } from "../audit/seal-trail.ts";
+import type { Breakers } from "../breakers/host-breakers.ts";
 import { orderLine } from "../orders/note-orders.ts";
 import { type BackedOrders, hasOpenOrder, isOrdered } from "../orders/recall-orders.ts";
 import { type IntendedAction, type Resumption, storeMark } from "../ports/store.ts";
@@ -23,6 +24,7 @@ interface ResumingParts extends Pick<MonitorServices, Resuming | "config" | "sta
   /** When the run before was last alive; `null` if there was none. */
   readonly alive: AliveMark | null;
   readonly tasks: Tasks;
+  readonly breakers: Pick<Breakers, "restore">;
   readonly outbox: Outbox;
 }
 
@@ -36,6 +38,7 @@ export function resumeMonitor(parts: ResumingParts): void {
   roster.goOnAfter(resumption.marks);
   for (const watched of roster.all()) if (isOfNobody(watched, parts)) dropOrder(watched, parts);
   parts.tasks.restore(resumption);
+  parts.breakers.restore(resumption.machines);
   const frozen = resumption.marks["frozen"];
   if (frozen !== undefined) parts.doubt.freeze(JSON.parse(frozen) as Frozen);
   const isDueAnew = haveOtherPolicies(resumption, parts.config());

@@ -2,6 +2,7 @@ import { Fault, type RemovalRefusal, type RemovedAgent, type RemoveRequest, type
 import { describeStanding, type FleetWatch, howOver, refuseRemoval } from "@rouse/core";
 import { describeOver } from "../agents/describe-agent.ts";
 import type { Watched } from "../agents/roster.ts";
+import type { Breakers } from "../breakers/host-breakers.ts";
 import { policySubject } from "../config/choose-policy.ts";
 import type { RecordKeeper } from "../engine/keep-records.ts";
 import type { Moment } from "../engine/steady-clock.ts";
@@ -16,6 +17,7 @@ interface RemovingParts
   readonly fleet: FleetWatch;
   readonly holders: Holders;
   readonly tasks: Pick<Tasks, "heldBy" | "forgetAgent">;
+  readonly breakers: Pick<Breakers, "forgetAgent">;
 }
 
 const refusals: Readonly<Record<RemovalRefusal, (agentId: string) => string>> = {
@@ -31,7 +33,7 @@ const refusals: Readonly<Record<RemovalRefusal, (agentId: string) => string>> = 
 
 /** Removes an agent that is over: first an audit line, then the files of its holder, then what the store keeps. */
 export function removeAgents(parts: RemovingParts) {
-  const { roster, records, engine, agents, commits, fleet, incidents, holders, tasks, clock, config } = parts;
+  const { roster, records, engine, agents, commits, fleet, incidents, holders, tasks, breakers, clock, config } = parts;
 
   const refusalOf = ({ record }: Watched): RemovalRefusal | null =>
     refuseRemoval(record, config().policyFor(policySubject(record))) ??
@@ -63,6 +65,7 @@ export function removeAgents(parts: RemovingParts) {
     }
     engine.saveEvents(events, time, agentId);
     tasks.forgetAgent(agentId, moment);
+    breakers.forgetAgent(agentId);
     const standing = describeStanding(record, config().policyFor(policySubject(record)));
     agents.takeNews(fleet.note({ ...standing, watched: false }, now), moment);
     agents.takeFleet(incidents.forget(agentId, now), moment);

@@ -37,6 +37,7 @@ const styles: Readonly<Partial<Record<EventType, Style>>> = {
   WORK_NOT_SAVED: "red",
   RECOVERY_COMPLETED: "green",
   RECOVERY_FAILED: "red",
+  CIRCUIT_BREAKER_STATE_CHANGED: "yellow",
   BRAKE_STARTED: "red",
   TASK_STALLED: "yellow",
   TASK_ESCALATED: "red",
@@ -171,6 +172,7 @@ const descriptions: { readonly [T in EventType]: (payload: PayloadOf<T>) => stri
     `${incident} (${scope}): ${members ?? agents.length} of ${of} ${because === "mass-failure" ? "ended" : "silent"}`,
   FLEET_INCIDENT_CLOSED: ({ incident, because, lastedSeconds }) =>
     `${incident} after ${describeSeconds(lastedSeconds)}: ${inWords(because)}`,
+  CIRCUIT_BREAKER_STATE_CHANGED: ({ name, from, to }) => `${name}: ${from} → ${to}`,
   BRAKE_STARTED: ({ kills, windowSeconds }) =>
     `${kills} agents stopped in ${describeSeconds(windowSeconds)}: no more for now`,
   BRAKE_ENDED: ({ lastedSeconds }) => `after ${describeSeconds(lastedSeconds)}`,

@@ -1,0 +1,98 @@
+import type { BreakerRules } from "@rouse/contract";
+import { describe, expect, it } from "vitest";
+import { type BreakerRecord, type BreakerSignal, breakerMachine, newBreaker } from "./breaker-machine.ts";
+
+const rules: BreakerRules = { failureThreshold: 3, recoveryTimeout: 60_000, halfOpenRequests: 1 };
+
+/** One breaker on its own clock, woken when it asks to be. */
+function breakerNamed(name: string) {
+  let now = 1_000_000;
+  let record: BreakerRecord = newBreaker(name, "observed", now);
+  const changes: string[] = [];
+  const step = (signal: BreakerSignal): void => {
+    const stepped = breakerMachine.step(record, signal, { now, rules });
+    record = breakerMachine.restore(breakerMachine.serialise(stepped.record));
+    for (const { payload } of stepped.events) {
+      const { name: whose, from, to } = payload as { name: string; from: string; to: string };
+      expect(whose).toBe(name);
+      changes.push(`${from} → ${to}`);
+    }
+  };
+  return {
+    step,
+    changes,
+    record: () => record,
+    calls(...outcomes: ("well" | "failed")[]): void {
+      for (const outcome of outcomes) step({ kind: "called", failed: outcome === "failed" });
+    },
+    passes(ms: number): void {
+      const until = now + ms;
+      const due = breakerMachine.wakeAt(record);
+      if (due !== null && due <= until) {
+        now = due;
+        step({ kind: "wake" });
+      }
+      now = until;
+    },
+  };
+}
+
+describe("a breaker that Rouse runs over what it sees", () => {
+  it("opens after three failed calls in a row, waits, and is closed by the first that goes well", () => {
+    const breaker = breakerNamed("worker-1/tool_execution/grep");
+    breaker.calls("failed", "failed", "well", "failed", "failed", "failed");
+    expect(breaker.record()).toMatchObject({ agentId: "worker-1", operation: "tool_execution/grep", trips: 1 });
+    // Nobody keeps the agent from calling: what it does meanwhile says nothing.
+    breaker.calls("well", "failed");
+    expect(breaker.changes).toEqual(["CLOSED → OPEN"]);
+    breaker.passes(60_000);
+    breaker.calls("well");
+    expect(breaker.changes).toEqual(["CLOSED → OPEN", "OPEN → HALF_OPEN", "HALF_OPEN → CLOSED"]);
+  });
+
+  it("opens again when the trial fails, and counts it", () => {
+    const breaker = breakerNamed("w/tool_execution");
+    breaker.calls("failed", "failed", "failed");
+    breaker.passes(60_000);
+    breaker.calls("failed");
+    expect(breaker.changes.at(-1)).toBe("HALF_OPEN → OPEN");
+    expect(breaker.record().trips).toBe(2);
+  });
+});
+
+describe("a breaker inside an agent", () => {
+  const open = { kind: "reported", state: "OPEN", failures: 3, retryIn: 30_000 } as const;
+
+  it("is as its agent says, whatever Rouse sees, and by no clock of ours", () => {
+    const breaker = breakerNamed("w/external_api/github");
+    breaker.step(open);
+    breaker.calls("well", "failed", "failed", "failed", "failed");
+    breaker.passes(3_600_000);
+    expect(breaker.record()).toMatchObject({ source: "agent", breaker: { state: "open" }, trips: 1 });
+    breaker.step({ kind: "reported", state: "HALF_OPEN", failures: 0, retryIn: null });
+    breaker.step({ kind: "reported", state: "CLOSED", failures: 2, retryIn: null });
+    expect(breaker.changes).toEqual(["CLOSED → OPEN", "OPEN → HALF_OPEN", "HALF_OPEN → CLOSED"]);
+  });
+
+  it("said twice is one change", () => {
+    const breaker = breakerNamed("w/external_api");
+    breaker.step(open);
+    breaker.step(open);
+    expect([breaker.changes.length, breaker.record().trips]).toEqual([1, 1]);
+  });
+
+  it("that is reset is closed at once, and its agent is told until it has heard of it", () => {
+    const breaker = breakerNamed("w/external_api");
+    breaker.step(open);
+    breaker.step({ kind: "reset", command: "reset/1" });
+    expect(breaker.record()).toMatchObject({ breaker: { state: "closed" }, reset: "reset/1" });
+    breaker.step(open);
+    expect(breaker.record().breaker.state).toBe("closed");
+    breaker.step({ kind: "heard", commands: ["another"] });
+    expect(breaker.record().reset).toBe("reset/1");
+    breaker.step({ kind: "heard", commands: ["another", "reset/1"] });
+    expect(breaker.record().reset).toBeNull();
+    breaker.step(open);
+    expect(breaker.record().breaker.state).toBe("open");
+  });
+});

@@ -1,0 +1,146 @@
+import {
+  breakerRulesFrom,
+  type CircuitBreakerStatus,
+  type Command,
+  Fault,
+  type Heartbeat,
+  seconds,
+  toIso,
+  wireStates,
+} from "@rouse/contract";
+import { type BreakerRecord, breakerMachine, breakerName, newBreaker } from "@rouse/core";
+import type { ToolEnded } from "../agents/host-agents.ts";
+import { policySubject } from "../config/choose-policy.ts";
+import { nearestName } from "../config/nearest-name.ts";
+import { hostMachine } from "../engine/host-machine.ts";
+import type { Moment } from "../engine/steady-clock.ts";
+import { type By, orderLine } from "../orders/note-orders.ts";
+import type { KeptMachine } from "../ports/store.ts";
+import type { SharedServices } from "../shared-services.ts";
+
+type Parts = Pick<SharedServices, "engine" | "commits" | "roster" | "config" | "toWall">;
+
+/** An agent that made up names could fill the memory of everybody. */
+const mostPerAgent = 200;
+
+/** The circuit breakers of all agents: told with heartbeats, seen in steps, listed, and reset by people. */
+export function hostBreakers({ engine, commits, roster, config, toWall }: Parts) {
+  const byAgent = new Map<string, Set<string>>();
+  const unheard = new Set<string>();
+  const breakers = hostMachine({
+    ...{ engine, commits, machine: breakerMachine, wakeSignal: { kind: "wake" } as const },
+    begin: (name, now) => newBreaker(name, "observed", now),
+    agentOf: (name) => name.slice(0, name.indexOf("/")),
+    contextOf: (now, name) => ({ now, rules: rulesOf(name) }),
+    hear: (letter, moment) => observe(letter as ToolEnded, moment),
+  });
+
+  function rulesOf(name: string) {
+    const [agentId, operation] = [name.slice(0, name.indexOf("/")), name.slice(name.indexOf("/") + 1)];
+    const record = roster.find(agentId)?.record;
+    const subject = record === undefined ? { agentId, agentType: null, taskId: null } : policySubject(record);
+    return breakerRulesFrom(config().settingsFor(subject).circuit_breaker, operation);
+  }
+
+  /** Runs the breakers of an agent's tools over what is seen of its calls. */
+  function observe({ agentId, tool, failed }: ToolEnded, moment: Moment): void {
+    const own = tool === null ? [] : [`${agentId}/tool_execution/${tool.replaceAll(/[^\w.:@+-]/g, "_").slice(0, 150)}`];
+    for (const name of [`${agentId}/tool_execution`, ...own])
+      if (admit(agentId, name)) breakers.run(name, { kind: "called", failed }, moment);
+  }
+
+  /** Whether this agent may have a breaker of this name. */
+  function admit(agentId: string, name: string): boolean {
+    const own = byAgent.get(agentId) ?? new Set();
+    if (own.has(name)) return true;
+    if (own.size >= mostPerAgent) return false;
+    byAgent.set(agentId, own.add(name));
+    return true;
+  }
+
+  function describe(record: BreakerRecord): CircuitBreakerStatus {
+    const { agentId, operation, source, breaker, since, trips, reset } = record;
+    return {
+      name: breakerName(record),
+      state: wireStates[breaker.state],
+      agentId,
+      operation,
+      source,
+      since: toIso(toWall(since)),
+      failures: breaker.state === "closed" ? breaker.failures.length : 0,
+      trips,
+      retryAt: breaker.state === "open" ? toIso(toWall(breaker.reopenAt)) : null,
+      resetPending: reset !== null,
+    };
+  }
+
+  function of(agentId: string): BreakerRecord[] {
+    return [...(byAgent.get(agentId) ?? [])].flatMap((name) => breakers.find(name) ?? []);
+  }
+
+  function mustFind(name: string): BreakerRecord {
+    const record = breakers.find(name);
+    if (record !== null) return record;
+    const nearest = nearestName(name, [...byAgent.values()].flatMap((names) => [...names]).slice(0, 20_000));
+    throw new Fault(
+      "breaker-unknown",
+      `no breaker has this name${nearest === undefined ? "; `rouse breakers` lists all" : `; did you mean ${nearest}?`}`,
+    );
+  }
+
+  function noteUnheard(agentId: string): void {
+    if (of(agentId).some(({ reset }) => reset !== null)) unheard.add(agentId);
+    else unheard.delete(agentId);
+  }
+
+  return {
+    /** Agents that have not heard of a reset yet. */
+    unheard,
+    /** What an accepted beat says of its agent's breakers, and that it read of a reset. */
+    hear({ agentId, breakers: news = [], seen = [] }: Heartbeat, moment: Moment): void {
+      if (seen.length > 0)
+        for (const record of of(agentId))
+          if (record.reset !== null) breakers.submit(breakerName(record), { kind: "heard", commands: seen }, moment);
+      for (const { operation, state, failures = 0, retryInSeconds } of news) {
+        const name = `${agentId}/${operation}`;
+        const retryIn = retryInSeconds === undefined ? null : seconds(retryInSeconds);
+        if (admit(agentId, name)) breakers.submit(name, { kind: "reported", state, failures, retryIn }, moment);
+      }
+      noteUnheard(agentId);
+    },
+    /** Resets that its agent has not heard of yet. */
+    commandsFor(agentId: string): Command[] {
+      if (!byAgent.has(agentId)) return [];
+      return of(agentId).flatMap(({ reset, operation }) =>
+        reset === null ? [] : [{ id: reset, kind: "reset-breaker", because: "a person reset it", breaker: operation }],
+      );
+    },
+    of: (agentId: string): CircuitBreakerStatus[] => of(agentId).map(describe),
+    list: (): CircuitBreakerStatus[] => [...byAgent.keys()].flatMap((agentId) => of(agentId).map(describe)),
+    get: (name: string): CircuitBreakerStatus => describe(mustFind(name)),
+    /** By a person. Its agent is told with its next acknowledgement. */
+    async reset(name: string, by: By & { readonly reason: string }): Promise<CircuitBreakerStatus> {
+      const moment = engine.begin();
+      const { agentId, source, breaker } = mustFind(name);
+      engine.addToTrail(orderLine({ order: "reset-breaker", subject: name, ...by }, moment.time));
+      const command = source === "agent" ? `reset/${name}/${breaker.period + 1}` : null;
+      breakers.submit(name, { kind: "reset", command }, moment);
+      noteUnheard(agentId);
+      await commits.saved();
+      return describe(mustFind(name));
+    },
+    forgetAgent(agentId: string): void {
+      for (const name of byAgent.get(agentId) ?? []) breakers.forget(name);
+      byAgent.delete(agentId);
+      unheard.delete(agentId);
+    },
+    restore(machines: readonly KeptMachine[]): void {
+      breakers.restore(machines);
+      for (const { machine, id } of machines)
+        if (machine === breakerMachine.name) admit(id.slice(0, id.indexOf("/")), id);
+      for (const agentId of byAgent.keys()) noteUnheard(agentId);
+    },
+  };
+}
+
+export type Breakers = ReturnType<typeof hostBreakers>;

@@ -1,0 +1,133 @@
+import { describe, expect, it } from "vitest";
+import { type BreakerChange, BreakerOpenError, type BreakerOptions, createBreaker } from "./breaker.ts";
+
+function breakerBy(options: Partial<BreakerOptions<string>> = {}) {
+  let time = 0;
+  const changes: string[] = [];
+  const breaker = createBreaker<string>({
+    name: "external_api/github",
+    now: () => time,
+    onChange: ({ from, to }: BreakerChange) => changes.push(`${from} → ${to}`),
+    ...options,
+  });
+  return {
+    breaker,
+    changes,
+    passes(ms: number): void {
+      time += ms;
+    },
+    fails: (n = 1): Promise<unknown> =>
+      Promise.all(
+        Array.from({ length: n }, () => breaker.run(() => Promise.reject(new Error("down"))).catch(() => null)),
+      ),
+  };
+}
+
+describe("a breaker around calls", () => {
+  it("passes on what they return and what they throw", async () => {
+    const { breaker } = breakerBy();
+    expect(await breaker.run(async () => "fine")).toBe("fine");
+    await expect(breaker.run(() => Promise.reject(new Error("down")))).rejects.toThrow("down");
+    await expect(
+      breaker.run(() => {
+        throw new Error("at once");
+      }),
+    ).rejects.toThrow("at once");
+  });
+
+  it("calls nothing while it is open, says when it may be tried again, and tells of each change", async () => {
+    const { breaker, changes, passes, fails } = breakerBy();
+    await fails(3);
+    let called = false;
+    const refused = breaker.run(() => {
+      called = true;
+      return "x";
+    });
+    await expect(refused).rejects.toMatchObject({ name: "BreakerOpenError", retryAfterMs: 60_000 });
+    expect(called).toBe(false);
+    passes(60_000);
+    expect(await breaker.run(() => "well")).toBe("well");
+    expect(changes).toEqual(["CLOSED → OPEN", "OPEN → HALF_OPEN", "HALF_OPEN → CLOSED"]);
+  });
+
+  it("gives the fallback instead where there is one", async () => {
+    const { breaker, fails } = breakerBy({ fallback: (refused) => `cached, ${refused.retryAfterMs}` });
+    await fails(3);
+    expect(await breaker.run(() => "new")).toBe("cached, 60000");
+  });
+
+  it("counts what its owner calls a failure, returned or thrown, and nothing else", async () => {
+    const { breaker } = breakerBy({
+      isFailure: (outcome) => ("value" in outcome ? outcome.value === "bad" : outcome.error instanceof TypeError),
+    });
+    for (let i = 0; i < 5; i++) await breaker.run(() => Promise.reject(new RangeError("mine"))).catch(() => null);
+    expect(breaker.state()).toBe("CLOSED");
+    for (let i = 0; i < 3; i++) await breaker.run(() => "bad");
+    expect(breaker.state()).toBe("OPEN");
+  });
+
+  it("does not hold against it what its caller broke off", async () => {
+    const { breaker } = breakerBy();
+    for (let i = 0; i < 5; i++) {
+      const gaveUp = new AbortController();
+      const call = breaker.run(
+        () => new Promise<string>((_, reject) => gaveUp.signal.addEventListener("abort", reject)),
+        {
+          signal: gaveUp.signal,
+        },
+      );
+      gaveUp.abort();
+      await expect(call).rejects.toBeDefined();
+    }
+    expect(breaker.state()).toBe("CLOSED");
+    let called = false;
+    const call = () => {
+      called = true;
+      return "x";
+    };
+    const late = breaker.run(call, { signal: AbortSignal.abort() });
+    await expect(late).rejects.toBeDefined();
+    expect(called).toBe(false);
+  });
+
+  it("lets one of many try at once when it is half open", async () => {
+    const { breaker, passes, fails } = breakerBy();
+    await fails(3);
+    passes(60_000);
+    let finish: (value: string) => void = () => undefined;
+    const trial = breaker.run(() => new Promise<string>((resolve) => (finish = resolve)));
+    const others = await Promise.allSettled(Array.from({ length: 10 }, () => breaker.run(() => "x")));
+    expect(others.every(({ status }) => status === "rejected")).toBe(true);
+    finish("well");
+    await trial;
+    expect(breaker.state()).toBe("CLOSED");
+  });
+
+  it("goes on after a restart of its process as it was, also when that took long", async () => {
+    const first = breakerBy();
+    await first.fails(3);
+    first.passes(20_000);
+    const saved = JSON.parse(JSON.stringify(first.breaker.save()));
+    const second = breakerBy();
+    second.breaker.restore(saved, 10_000);
+    await expect(second.breaker.run(() => "x")).rejects.toMatchObject({ retryAfterMs: 30_000 });
+    second.passes(30_000);
+    expect(await second.breaker.run(() => "x")).toBe("x");
+  });
+
+  it("is closed by a reset", async () => {
+    const { breaker, fails } = breakerBy();
+    await fails(3);
+    breaker.reset();
+    expect(await breaker.run(() => "x")).toBe("x");
+  });
+
+  it("refuses rules that make no sense", () => {
+    expect(() => breakerBy({ failureThreshold: 0 })).toThrow(
+      /failureThreshold of a breaker is a whole number above 0, not 0/,
+    );
+    expect(() => breakerBy({ recoveryTimeout: Number.NaN })).toThrow(RangeError);
+    expect(() => breakerBy({ halfOpenRequests: 1.5 })).toThrow(RangeError);
+    expect(new BreakerOpenError("a", 1500).message).toBe("a is open: nothing is called for another 2 s");
+  });
+});

@@ -1,0 +1,138 @@
+export interface RetryOptions {
+  /** Tries in all, the first included. */
+  readonly attempts?: number;
+  /** The first wait; each one after it is twice as long. */
+  readonly firstMs?: number;
+  readonly longestMs?: number;
+  /** No try begins later than this after the first. */
+  readonly budgetMs?: number;
+  /** Whether another try may help; everything but an abort, when not given. */
+  readonly isRetryable?: (error: unknown) => boolean;
+  readonly signal?: AbortSignal;
+  /** Told before each wait. */
+  readonly onRetry?: (next: { readonly attempt: number; readonly waitMs: number; readonly error: unknown }) => void;
+  /** A number in [0, 1), for the jitter. */
+  readonly random?: () => number;
+}
+
+/** Waits longer than this are capped, whatever a server asks for: a year would be a typing mistake. */
+const longestAsked = 24 * 3_600_000;
+
+/**
+ * Calls until it goes well: exponential waits with full jitter, bounded in number and time. Where the error says how long to wait (`retryAfterMs`, as
+ * `RetryAfterError` has it), it is waited for that long and never less.
+ */
+export async function retry<T>(call: (attempt: number) => T | Promise<T>, options: RetryOptions = {}): Promise<T> {
+  const { attempts = 5, signal, isRetryable = () => true, onRetry } = checkRetry(options);
+  const giveUpAt = performance.now() + (options.budgetMs ?? Number.POSITIVE_INFINITY);
+  for (let attempt = 1; ; attempt++) {
+    signal?.throwIfAborted();
+    try {
+      return await call(attempt);
+    } catch (error) {
+      if (attempt >= attempts || signal?.aborted === true || !isRetryable(error)) throw error;
+      const waitMs = waitBefore(attempt, error, options);
+      if (performance.now() + waitMs > giveUpAt) throw error;
+      onRetry?.({ attempt: attempt + 1, waitMs, error });
+      await sleep(waitMs, signal);
+    }
+  }
+}
+
+function checkRetry(options: RetryOptions): RetryOptions {
+  for (const name of ["attempts", "firstMs", "longestMs", "budgetMs"] as const) {
+    const value = options[name];
+    if (value !== undefined && !(value > 0))
+      throw new RangeError(`${name} of a retry is a number above 0, not ${value}`);
+  }
+  return options;
+}
+
+function waitBefore(attempt: number, error: unknown, options: RetryOptions): number {
+  const { firstMs = 500, longestMs = 30_000, random = Math.random } = options;
+  const grown = Math.min(longestMs, firstMs * 2 ** (attempt - 1));
+  const asked = (error as { retryAfterMs?: unknown } | null)?.retryAfterMs;
+  const least = typeof asked === "number" && asked > 0 ? Math.min(asked, longestAsked) : 0;
+  return least + grown * random();
+}
+
+/** Resolves after so many milliseconds, or rejects with the reason of the abort. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      },
+      Math.min(ms, 2 ** 31 - 1),
+    );
+    if (signal?.aborted === true) onAbort();
+    else signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+/** An answer that says "later": 429, or 503 with `Retry-After`. */
+export class RetryAfterError extends Error {
+  override readonly name = "RetryAfterError";
+  readonly status: number;
+  /** `null`: it did not say. */
+  readonly retryAfterMs: number | null;
+
+  constructor(status: number, retryAfterMs: number | null) {
+    super(
+      `answered ${status}${retryAfterMs === null ? "" : `, to be tried again in ${Math.ceil(retryAfterMs / 1000)} s`}`,
+    );
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** `Retry-After` is a number of seconds or a date; `null` for anything else. A date that has passed is now. */
+export function readRetryAfter(value: string | null, now: number = Date.now()): number | null {
+  if (value === null || value.trim() === "") return null;
+  if (/^\s*\d+(\.\d+)?\s*$/.test(value)) return Number(value) * 1000;
+  const at = Date.parse(value);
+  return Number.isNaN(at) ? null : Math.max(0, at - now);
+}
+
+type FetchLike = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+/** A `fetch` that waits and tries again where the server says so (429, 503), and where the connection broke before a request without a body that cannot be repeated. */
+export function fetchWithRetry(options: RetryOptions = {}, fetchOnce: FetchLike = fetch): FetchLike {
+  return async (input, init) => {
+    const signal = init?.signal ?? options.signal;
+    const isOnce = isStream(init?.body) || (input instanceof Request && input.body !== null);
+    let last: Response | null = null;
+    try {
+      return await retry(
+        async () => {
+          last = null;
+          const response = await fetchOnce(input, init);
+          if (response.status !== 429 && response.status !== 503) return response;
+          last = response;
+          throw new RetryAfterError(response.status, readRetryAfter(response.headers.get("retry-after")));
+        },
+        {
+          ...options,
+          ...(signal == null ? {} : { signal }),
+          isRetryable: (error) => !isOnce && (options.isRetryable?.(error) ?? true),
+          onRetry(next) {
+            // Its connection is free for the next try.
+            void last?.body?.cancel().catch(() => undefined);
+            options.onRetry?.(next);
+          },
+        },
+      );
+    } catch (error) {
+      // Whoever asked gets the last answer, not our word for it.
+      if (error instanceof RetryAfterError && last !== null) return last;
+      throw error;
+    }
+  };
+}
+
+const isStream = (body: unknown): boolean => typeof ReadableStream !== "undefined" && body instanceof ReadableStream;

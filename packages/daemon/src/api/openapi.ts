@@ -11,6 +11,7 @@ const tags: Readonly<Record<string, string>> = {
   tasks: "Tasks, who has them, and how they are brought back",
   checkpoints: "Where tasks stand, as a chain that can be verified",
   escalations: "Questions about agents, answers to them, and nudges",
+  breakers: "Circuit breakers of agents: what fails too often to be called",
   incidents: "What is wrong and was, and how agents were brought back",
   events: "What happened",
   audit: "What was done and refused, by whom and why",

@@ -322,6 +322,31 @@ describe("clocks", () => {
     expect([world.status("t"), world.status("else")]).toEqual(["claimed", "running"]);
   });
 
+  it("takes what its agent did before it came to this task for no work on it, so that its stall is told once", async () => {
+    const world = await taskWorld();
+    for (const taskId of ["first", "second"]) {
+      await world.service.create({ taskId });
+      await world.service.claim(taskId, { agentId: "a" });
+    }
+    const beats = (progressIndicator: string, howLong: number) => {
+      for (let minute = 0; minute < howLong; minute++) {
+        world.beats({ agentId: "a", status: "RUNNING", progressIndicator });
+        world.pass(minutes(1));
+      }
+    };
+    beats("0", 1);
+    beats("1", 31);
+    expect(world.tell("second")).toBe("claimed claimed a#1 stalled");
+    await world.service.complete("first", { agentId: "a" });
+    beats("1", 2);
+    expect(world.tell("second")).toBe("claimed claimed a#1 stalled");
+    beats("2", 1);
+    expect(world.tell("second")).toBe("running started a#1");
+    await world.saved();
+    const stalls = world.events.filter(({ type, payload }) => type === "TASK_STALLED" && payload.taskId === "second");
+    expect(stalls).toHaveLength(1);
+  });
+
   it("go on after a restart, with the time nobody watched not held against the task", async () => {
     const disk = createMemoryDisk();
     const before = await taskWorld({ disk });

@@ -208,13 +208,16 @@ export function hostTasks(parts: TaskParts) {
     }
   }
 
-  /** Progress of the agent counts as an update of the task that it is known to work on, as of when it was made. */
+  /**
+   * Progress of the agent counts as an update of the task that it is known to work on, as of when it was made. What it
+   * achieved before it came to this task was achieved for another.
+   */
   function hearAgent(kept: KeptTask, { time }: Moment): void {
     const held = claimOf(kept.record);
     const record = held === null ? undefined : roster.find(held.agentId)?.record;
     if (held === null || record === undefined || record.task.id !== kept.id) return;
     const now = record.seen.facts.progress?.at ?? Number.NEGATIVE_INFINITY;
-    if (now <= kept.record.updatedAt) return;
+    if (now <= kept.record.updatedAt || now < (record.task.assignedAt ?? now)) return;
     run(kept, { kind: "update", agentId: held.agentId, claim: held.number }, { now, time });
   }
 

@@ -216,7 +216,7 @@ export function keepFleetIncidents(
   function noteFailure(agentId: string, presence: Presence, needy: boolean, now: MonoMs): FleetDoings {
     const incident = memberOf["mass-failure"].get(agentId);
     if (incident === undefined) return nothing;
-    if (presence === "gone") return leave(incident, agentId, false, now);
+    if (presence === "gone" || presence === "at-limit") return leave(incident, agentId, false, now);
     if (presence === "died") join(incident, [agentId], now);
     else comeBack(incident, agentId, now);
     if (!needy || presence !== "died") clearNeed(incident, agentId);

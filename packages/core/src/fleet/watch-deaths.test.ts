@@ -46,6 +46,26 @@ describe("how an agent stands among the others", () => {
     expect(presenceOf(seen.agent.record)).toBe("gone");
   });
 
+  it("one that ended at its limit is neither there nor dead, until nobody brings it back after it", () => {
+    const ended = heldStory({
+      hold: { family: "claude-code", input: "terminal" },
+      taskId: "t",
+      settings: { mode: "assist" },
+    });
+    const limit = {
+      kind: "rate-limited",
+      pattern: "limit-hit",
+      resetsInMs: 3 * 3_600_000,
+      by: "text",
+      what: "usage",
+    } as const;
+    ended.report([limit], { exit: { code: 1, signal: null, cause: "by-itself" } });
+    expect(presenceOf(ended.agent.record)).toBe("at-limit");
+    ended.passes("4h");
+    expect(ended.agent.record.health.state).toBe("UNRESPONSIVE");
+    expect(presenceOf(ended.agent.record)).toBe("died");
+  });
+
   it("one that misses beats is silent", () => {
     const agent = story({ preset: "fleet" });
     agent.beats();
@@ -75,6 +95,14 @@ describe("who died lately", () => {
     expect(is("w3", "died").died).toBe(true);
     expect(is("w3", "died").died).toBe(false);
     expect(is("w9", "died").died).toBe(false);
+  });
+
+  it("is one that ended at a limit and cannot be started after it", () => {
+    const { is } = watch({ there: 3 });
+    for (const agentId of ["w1", "w2", "w3"]) expect(is(agentId, "at-limit").died).toBe(false);
+    expect(is("w1", "died").died).toBe(true);
+    is("w2", "died");
+    expect(is("w3", "died").many).toMatchObject([{ agents: ["w1", "w2", "w3"] }]);
   });
 
   it("is no incident as two of two", () => {

@@ -3,8 +3,11 @@ import { endedAtLimit } from "../limit.ts";
 import type { AgentRecord } from "../record.ts";
 import { type Scope, scopesOf, wholeFleet } from "./watch-fleet.ts";
 
-/** How an agent stands. `died`: its process ended by itself and was not done; `gone`: it is done, or was ended. */
-export type Presence = "there" | "silent" | "died" | "gone";
+/**
+ * How an agent stands. `died`: its process ended by itself and was not done; `at-limit`: it ended at a limit and will be
+ * back after it; `gone`: it is done, or was ended.
+ */
+export type Presence = "there" | "silent" | "died" | "at-limit" | "gone";
 
 export function presenceOf(record: AgentRecord): Presence {
   const { health } = record;
@@ -13,8 +16,10 @@ export function presenceOf(record: AgentRecord): Presence {
   const { terminal } = record.seen;
   if (activity.kind === "FINISHED" || health.state === "TERMINATED") return "gone";
   if (terminal !== null && terminal.exit !== null) {
-    const isDeath = findings.some(({ kind }) => kind === "process-exited") && !terminal.foreground;
-    return isDeath && !endedAtLimit(record) ? "died" : "gone";
+    const exited = findings.find(({ kind }) => kind === "process-exited");
+    if (exited === undefined || terminal.foreground) return "gone";
+    // One that is not brought back after its limit is down like any other.
+    return endedAtLimit(record) && exited.level === "note" ? "at-limit" : "died";
   }
   return findings.some(({ kind }) => kind === "missed-beats") ? "silent" : "there";
 }
@@ -89,7 +94,7 @@ export function watchDeaths(policy: () => SelfCheckPolicy) {
       if (before?.node === node) leave(agentId, before);
       else forget(agentId);
       known.set(agentId, { node, presence });
-      const died = presence === "died" && before !== undefined && isAlive(before.presence);
+      const died = presence === "died" && before !== undefined && mayDie(before.presence);
       const many: MassDeath[] = [];
       for (const scope of scopesOf(node)) {
         const place = placeOf(scope);
@@ -120,3 +125,6 @@ export function watchDeaths(policy: () => SelfCheckPolicy) {
 const alike = { died: false, many: [] };
 
 const isAlive = (presence: Presence): boolean => presence === "there" || presence === "silent";
+
+/** One that ended at a limit has died when it cannot be started after it. */
+const mayDie = (presence: Presence): boolean => isAlive(presence) || presence === "at-limit";

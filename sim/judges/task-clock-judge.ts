@@ -51,6 +51,7 @@ export function judgeTaskClocks({ now, violated, policy, tasks, blind, faults, p
   const watches = new Map<string, Watch>();
   const told = { stalled: 0, escalated: 0, longRunning: 0, timedOut: 0 };
   let frozen = false;
+  let thawedAt = Number.NEGATIVE_INFINITY;
 
   const overlap = ({ from, to }: Stretch, since: number): number =>
     Math.max(0, Math.min(now(), to) - Math.max(since, from));
@@ -162,7 +163,9 @@ export function judgeTaskClocks({ now, violated, policy, tasks, blind, faults, p
         watch,
         `${taskId} has been worked on for ${minutes(worked(watch))}, and its timeout of ${minutes(timeout)} was not told`,
       );
-    if (watch.timedOutAt !== null && !frozen && now() - watch.timedOutAt > late && seen > late)
+    // In a freeze it stays where it is.
+    const free = frozen ? 0 : now() - Math.max(watch.timedOutAt ?? now(), thawedAt);
+    if (watch.timedOutAt !== null && Math.min(free, seen) > late)
       forgotten(
         watch,
         `${taskId} timed out ${minutes(now() - watch.timedOutAt)} ago and is still ${task.claim?.agentId}'s`,
@@ -203,7 +206,10 @@ export function judgeTaskClocks({ now, violated, policy, tasks, blind, faults, p
     noteWork,
     note({ type, payload }: RouseEvent): void {
       if (type === "MONITOR_FROZEN") frozen = true;
-      if (type === "MONITOR_THAWED") frozen = false;
+      if (type === "MONITOR_THAWED") {
+        frozen = false;
+        thawedAt = now();
+      }
       if (!(type in tellers) || !("taskId" in payload)) return;
       const { taskId } = payload as { taskId: string };
       const watch = watches.get(taskId);

@@ -247,6 +247,20 @@ describe("the judge of a task's clocks", () => {
     ]);
   });
 
+  it("notices that what timed out in a freeze is not taken away within a minute of the thaw", () => {
+    const { violations, create, give, hears, clock, pass } = court();
+    create("a", { timeoutMinutes: 20 });
+    give("a", "worker-1");
+    pass(minutes(20));
+    hears({ type: "MONITOR_FROZEN", payload: { actor: "ann", reason: "" } }, clock("TASK_TIMED_OUT", "a"));
+    pass(minutes(9));
+    hears({ type: "MONITOR_THAWED", payload: { actor: "ann", reason: "" } });
+    pass(minutes(1));
+    expect(violations).toEqual([]);
+    pass(minutes(1));
+    expect(violations).toEqual(["a timed out 11.0 min ago and is still worker-1's"]);
+  });
+
   it("notices that nobody is told of a task that is long-running", () => {
     const { violations, create, give, pass, asks, said, granted, report, changed } = court();
     create("a");

@@ -68,6 +68,16 @@ export function judgeTaskClocks({ now, violated, policy, tasks, blind, faults, p
   const lastEnd = (stretches: readonly Stretch[]): number =>
     stretches.reduce((last, { to }) => (to <= now() ? Math.max(last, to) : last), Number.NEGATIVE_INFINITY);
 
+  /** From when the silence counts that was told now: what was due before the monitor went blind may be saved after it. */
+  function quietSince(workedAt: number): number {
+    let since = workedAt;
+    for (const { from, to } of blind) {
+      if (to > now() || from >= since + policy.stalled - blur) break;
+      since = Math.max(since, to);
+    }
+    return since;
+  }
+
   const isBlind = (): boolean => faults.some(({ from, to }) => from <= now() && now() < to);
 
   function claimed(taskId: string, claim: number): void {
@@ -109,7 +119,7 @@ export function judgeTaskClocks({ now, violated, policy, tasks, blind, faults, p
 
   function tellStalled(taskId: string, watch: Watch): void {
     told.stalled += 1;
-    const since = Math.max(watch.workedAt, lastEnd(blind));
+    const since = quietSince(watch.workedAt);
     if (now() - since < policy.stalled - blur)
       violated(`${taskId} is told to stand still ${minutes(now() - since)} after work on it`);
     if (watch.stalledAt !== null && watch.mayHaveWorkedAt < watch.stalledAt && progressOf(taskId) < watch.stalledAt)

@@ -218,6 +218,22 @@ describe("the judge of a task's clocks", () => {
     expect(violations).toContain("late had no work for 32.0 min, and nobody was told");
   });
 
+  it("takes a stall that was due before the monitor went blind for no early one, and one that it could not have seen for early", () => {
+    const { violations, blind, now, create, give, hears, clock, pass } = court();
+    create("due");
+    give("due", "worker-1");
+    pass(minutes(30));
+    blind.push({ from: now() - 2000, to: now() });
+    hears(clock("TASK_STALLED", "due"));
+    expect(violations).toEqual([]);
+    create("early");
+    give("early", "worker-2");
+    pass(minutes(30));
+    blind.push({ from: now() - minutes(5), to: now() });
+    hears(clock("TASK_STALLED", "early"));
+    expect(violations).toContain("early is told to stand still 0.0 min after work on it");
+  });
+
   it("notices a timeout that is told too early, counts no time in which the monitor was blind, and notices one that is not told", () => {
     const { violations, blind, now, create, give, hears, clock, changed, released, pass } = court();
     create("a", { timeoutMinutes: 60 });

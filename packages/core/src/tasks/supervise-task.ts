@@ -30,13 +30,22 @@ import { nextLook, watchTaskClocks } from "./watch-task-clocks.ts";
  */
 export function superviseTask(before: TaskRecord, signal: TaskSignal, context: TaskContext): TaskTurn {
   const { now, doubt } = context;
-  const accepted = acceptTaskSignal(forgiveBlindness(before, doubt), signal, context);
+  const heard = hearWork(forgiveBlindness(before, doubt), context);
+  const accepted = acceptTaskSignal(heard.task, signal, context);
   if (accepted.reply?.kind === "refused") return { ...accepted, task: before };
-  const watched = andThen(accepted, (next) => watchTaskClocks(next, context));
+  const told = { ...accepted, ...andThen(heard, () => accepted) };
+  const watched = andThen(told, (next) => watchTaskClocks(next, context));
   const { task, events, actions } = andThen(watched, (next) => tellSeveral(before, next, doubt.othersBlocked, now));
   const wakeAt = nextLook(task, context);
   const reply = stillTrue(accepted.reply, task);
   return { task: wakeAt === task.wakeAt ? task : { ...task, wakeAt }, reply, events, actions };
+}
+
+/** What its agent achieved comes before whatever is said or due now: a stall is not told of one that works. */
+function hearWork(task: TaskRecord, { workedAt = null }: TaskContext): Changed {
+  return isAtWork(task.state) && workedAt !== null && workedAt > task.updatedAt
+    ? noteWork(task, null, workedAt)
+    : unchanged(task);
 }
 
 /** An overdue clock may take the claim in the same turn: then it is not granted. */

@@ -79,6 +79,8 @@ export interface TaskContext {
   readonly now: MonoMs;
   readonly rules: TaskRules;
   readonly doubt: TaskSurroundings;
+  /** When its agent last got further with it, as its beats and steps tell. */
+  readonly workedAt?: MonoMs | null;
 }
 
 /** `claim`: the number that the agent speaks with from now on; `null` when it has none, or for anybody else. */

@@ -60,9 +60,10 @@ export function taskStory(given: TaskStoryGiven = {}) {
   const actions: Action[] = [];
   const told: string[] = [];
   let looks = 0;
+  let workedAt: MonoMs | null = null;
 
   function take(signal: TaskSignal): TaskTurn {
-    const turn = superviseTask(task, signal, { now, rules, doubt });
+    const turn = superviseTask(task, signal, { now, rules, doubt, workedAt });
     task = turn.task;
     events.push(...turn.events);
     actions.push(...turn.actions);
@@ -133,6 +134,10 @@ export function taskStory(given: TaskStoryGiven = {}) {
       take({ kind: "agent-recovered", agentId, incarnation }),
     checkpoints: (agentId: string | null, checkpoint = "c1"): TaskTurn =>
       take({ kind: "checkpointed", checkpoint, agentId }),
+    /** Its agent gets further, and nobody looks at the task for that. */
+    isWorkedOn(): void {
+      workedAt = now;
+    },
     /** Time passes without a look, although one was due. */
     weAreLateBy(duration: string | DurationMs): void {
       now += ms(duration);

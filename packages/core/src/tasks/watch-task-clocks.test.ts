@@ -41,6 +41,16 @@ describe("a task without an update", () => {
     expect(task.status).toBe("claimed");
   });
 
+  it("does not stall while its agent gets further, whatever is said of it at the very moment", () => {
+    const task = running();
+    task.pass("20m");
+    task.isWorkedOn();
+    task.weAreLateBy("10m");
+    expect(after(task, () => task.refreshes("a"))).toEqual([]);
+    expect(after(task, () => task.pass("19m"))).toEqual([]);
+    expect(after(task, () => task.pass("1m"))[0]).toBe("3000s TASK_STALLED");
+  });
+
   it("is well again with the next one, and can stall again", () => {
     const task = running();
     task.pass("31m");

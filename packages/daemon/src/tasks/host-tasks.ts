@@ -72,7 +72,8 @@ export function hostTasks(parts: TaskParts) {
     contextOf({ record }, signal, { now }) {
       const rules = signal.kind === "claim" ? rulesFor(record, signal.agentId) : rulesFor(record);
       const othersBlocked = blocked.othersThan(record.taskId);
-      return { now, rules, doubt: { gaps: doubt.gaps(), frozen: doubt.frozen() !== null, othersBlocked } };
+      const workedAt = workedOnAt(record);
+      return { now, rules, doubt: { gaps: doubt.gaps(), frozen: doubt.frozen() !== null, othersBlocked }, workedAt };
     },
     keep({ kept, before, stepped, moment }) {
       for (const event of stepped.events) engine.saveEvents([event], moment.time, agentIn(event));
@@ -95,7 +96,6 @@ export function hostTasks(parts: TaskParts) {
       else runClaim(letter.taskId, letter.agentId, moment, null, run);
     },
     wake(kept, moment) {
-      hearAgent(kept, moment);
       run(kept, { kind: "wake" }, moment);
     },
   });
@@ -209,16 +209,19 @@ export function hostTasks(parts: TaskParts) {
   }
 
   /**
-   * Progress of the agent counts as an update of the task that it is known to work on, as of when it was made. What it
-   * achieved before it came to this task was achieved for another.
+   * When the agent last got further with the task that it is known to work on: progress counts as of when it was made.
+   * What it achieved before it came to this task was achieved for another.
    */
-  function hearAgent(kept: KeptTask, { time }: Moment): void {
-    const held = claimOf(kept.record);
+  function workedOnAt(task: TaskRecord): MonoMs | null {
+    const held = claimOf(task);
     const record = held === null ? undefined : roster.find(held.agentId)?.record;
-    if (held === null || record === undefined || record.task.id !== kept.id) return;
-    const now = record.seen.facts.progress?.at ?? Number.NEGATIVE_INFINITY;
-    if (now <= kept.record.updatedAt || now < (record.task.assignedAt ?? now)) return;
-    run(kept, { kind: "update", agentId: held.agentId, claim: held.number }, { now, time });
+    if (record === undefined || record.task.id !== task.taskId) return null;
+    const at = record.seen.facts.progress?.at ?? null;
+    return at === null || at < (record.task.assignedAt ?? at) ? null : at;
+  }
+
+  function hearAgent(kept: KeptTask, moment: Moment): void {
+    if ((workedOnAt(kept.record) ?? 0) > kept.record.updatedAt) run(kept, { kind: "wake" }, moment);
   }
 
   /**

@@ -54,8 +54,17 @@ export {
   type CircuitBreaker,
   createBreaker,
 } from "./guard/breaker.ts";
+export { type BreakersOptions, type CircuitBreakers, createBreakers } from "./guard/breaker-groups.ts";
 export { type ChatMessage, type Compacted, type CompactOptions, compactContext } from "./guard/compact-context.ts";
-export { type Allowance, createRateLimit, type RateLimit, type RateLimitOptions } from "./guard/rate-limit.ts";
+export {
+  type Allow,
+  type Allowance,
+  type Cost,
+  createRateLimit,
+  type RateLimit,
+  type RateLimitOptions,
+  type TakeOptions,
+} from "./guard/rate-limit.ts";
 export { fetchWithRetry, RetryAfterError, type RetryOptions, readRetryAfter, retry } from "./guard/retry.ts";
 export type { ConnectOptions, Fetch } from "./open-line.ts";
 export { readRecovery } from "./read-recovery.ts";

@@ -131,7 +131,9 @@ describe("a breaker around calls", () => {
   it("calls whatever can be waited for, and counts one that cannot", async () => {
     const { breaker } = breakerBy();
     // biome-ignore lint/suspicious/noThenProperty: a thenable is the case
-    expect(await breaker.run(() => ({ then: (done: (value: string) => void) => done("later") }) as never)).toBe("later");
+    expect(await breaker.run(() => ({ then: (done: (value: string) => void) => done("later") }) as never)).toBe(
+      "later",
+    );
     for (let i = 0; i < 3; i++) {
       const broken = {
         get then(): never {

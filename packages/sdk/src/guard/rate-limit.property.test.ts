@@ -11,7 +11,10 @@ const share = fc.oneof(fc.double({ min: 0, max: 1, noNaN: true }), fc.constantFr
 /** Often hardly any time, because what is wrong by a fraction of a millisecond shows only then. */
 const eighths = fc.oneof(fc.nat(24), fc.nat(40_000));
 const step = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant("take" as const), a: share, b: share, givesUp: fc.boolean() }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant("take" as const), a: share, b: share, givesUp: fc.boolean() }),
+  },
   // Eighths of milliseconds are exact as floating point numbers.
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("wait" as const), eighths }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("back" as const), eighths }) },
@@ -23,7 +26,10 @@ const world = fc.record({
   b: allowance,
   steps: fc.array(step, { minLength: 1, maxLength: 30 }),
   /** How much later, or earlier, than asked for each timer comes. */
-  late: fc.array(fc.oneof(fc.integer({ min: -9, max: 9 }), fc.integer({ min: -20, max: 200 })), { minLength: 1, maxLength: 8 }),
+  late: fc.array(fc.oneof(fc.integer({ min: -9, max: 9 }), fc.integer({ min: -20, max: 200 })), {
+    minLength: 1,
+    maxLength: 8,
+  }),
   begin: fc.nat(100_000),
 });
 

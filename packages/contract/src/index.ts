@@ -20,6 +20,7 @@ export * from "./policy/policy.ts";
 export * from "./policy/presets.ts";
 export * from "./policy/settings.ts";
 export * from "./rate-limits/bucket.ts";
+export * from "./rate-limits/rate-limit-words.ts";
 export * from "./recognise-heartbeat.ts";
 export * from "./service.ts";
 export * from "./step.ts";

@@ -28,12 +28,14 @@ export type {
   NudgeResult,
   RecoveryContext,
   RecoveryList,
+  Reservation,
   SavedEvent,
   StepEvent,
   StepPage,
   StepQuery,
   StepsAck,
   SystemStatus,
+  TakeRequest,
   TaskHealth,
   TaskPage,
   TaskReport,
@@ -66,6 +68,7 @@ export {
   type TakeOptions,
 } from "./guard/rate-limit.ts";
 export { fetchWithRetry, RetryAfterError, type RetryOptions, readRetryAfter, retry } from "./guard/retry.ts";
+export { createSharedRateLimit, type SharedRateLimit, type SharedRateLimitOptions } from "./guard/shared-rate-limit.ts";
 export type { ConnectOptions, Fetch } from "./open-line.ts";
 export { readRecovery } from "./read-recovery.ts";
 export { type CheckpointCalls, connectCheckpoints } from "./save-checkpoints.ts";

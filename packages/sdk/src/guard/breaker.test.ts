@@ -136,6 +136,7 @@ describe("a breaker around calls", () => {
     );
     for (let i = 0; i < 3; i++) {
       const broken = {
+        // biome-ignore lint/suspicious/noThenProperty: a thenable is the case
         get then(): never {
           throw new Error("cannot be waited for");
         },

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { canonicalize } from "json-canonicalize";
 import { describe, expect, it } from "vitest";
 import { canonicalJson, type FormLimits } from "./canonical-json.ts";
-import { stateLimits } from "./checkpoint.ts";
+import { stateLimits } from "./state-limits.ts";
 import { Fault } from "./fault.ts";
 
 const write = (value: unknown) => canonicalJson(value, stateLimits);

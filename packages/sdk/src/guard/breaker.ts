@@ -82,7 +82,7 @@ export function createBreaker<T = unknown>(options: BreakerOptions<T>) {
   async function run<V extends T>(call: () => V | Promise<V>, options?: CallOptions): Promise<V> {
     const signal = options?.signal;
     signal?.throwIfAborted();
-    const ticket = breaker.state === "closed" ? ordinary : enter();
+    const ticket = enter();
     if (ticket instanceof BreakerOpenError) {
       if (fallback === undefined) throw ticket;
       return (await fallback(ticket)) as V;
@@ -91,32 +91,27 @@ export function createBreaker<T = unknown>(options: BreakerOptions<T>) {
     try {
       value = await call();
     } catch (error) {
-      end(ticket, signal?.aborted === true ? "aborted" : judge({ error }));
+      end(ticket, judgeError(error, signal, isFailure));
       throw error;
     }
-    end(ticket, isFailure === undefined ? "succeeded" : judge({ value }));
+    end(ticket, isFailure === undefined ? "succeeded" : judgeValue(value, isFailure));
     return value;
   }
 
   function enter(): Ticket | BreakerOpenError {
+    if (breaker.state === "closed") return ordinary;
     const at = now();
     const admission = admitCall(breaker, at, rules);
     become(admission.breaker);
     return admission.admitted ? admission.ticket : new BreakerOpenError(name, Math.max(0, admission.retryAt - at));
   }
 
-  function judge(outcome: { readonly error: unknown } | { readonly value: T }): CallEnd {
-    const isThrown = "error" in outcome;
-    try {
-      return (isFailure?.(outcome) ?? isThrown) ? "failed" : "succeeded";
-    } catch {
-      return isThrown ? "failed" : "succeeded";
-    }
-  }
-
   return {
     name,
     run,
+    /** For calls behind several breakers: each `enter` that gives a ticket is followed by one `leave`. */
+    enter,
+    leave: end,
     state: (): BreakerState => wireStates[breaker.state],
     /** Closed, and nothing has failed of late. */
     isUntroubled: (): boolean => breaker.state === "closed" && breaker.failures.length === 0,
@@ -131,6 +126,28 @@ export function createBreaker<T = unknown>(options: BreakerOptions<T>) {
   };
 }
 
+/** Neither what its caller broke off nor a breaker inside the call says anything about what was called. */
+export function judgeError<T>(
+  error: unknown,
+  signal: AbortSignal | undefined,
+  isFailure: BreakerOptions<T>["isFailure"] | undefined,
+): CallEnd {
+  if (signal?.aborted === true || error instanceof BreakerOpenError) return "aborted";
+  try {
+    return (isFailure?.({ error }) ?? true) ? "failed" : "succeeded";
+  } catch {
+    return "failed";
+  }
+}
+
+export function judgeValue<T>(value: T, isFailure: BreakerOptions<T>["isFailure"] | undefined): CallEnd {
+  try {
+    return isFailure?.({ value }) === true ? "failed" : "succeeded";
+  } catch {
+    return "succeeded";
+  }
+}
+
 export type CircuitBreaker<T = unknown> = ReturnType<typeof createBreaker<T>>;
 
 /** Monotonic clocks of two processes have nothing in common: times are saved relative to the moment of saving. */
@@ -141,7 +158,7 @@ function movedTo(breaker: Breaker, by: number): Breaker {
   return { ...breaker, openedAt, trials: breaker.trials.map((at) => at + by) };
 }
 
-function checkRules(given: Partial<BreakerRules>): BreakerRules {
+export function checkRules(given: Partial<BreakerRules>): BreakerRules {
   const rules = {
     failureThreshold: given.failureThreshold ?? defaults.failureThreshold,
     recoveryTimeout: given.recoveryTimeout ?? defaults.recoveryTimeout,

@@ -62,12 +62,12 @@ export function createBreaker<T = unknown>(options: BreakerOptions<T>) {
   let ordinary: Ticket = { period: breaker.period, trial: null };
 
   function become(next: Breaker): void {
-    const [from, to] = [wireStates[breaker.state], wireStates[next.state]];
+    const before = breaker.state;
     breaker = next;
     if (next.period !== ordinary.period) ordinary = { period: next.period, trial: null };
-    if (from === to) return;
+    if (next.state === before) return;
     try {
-      onChange?.({ name, from, to });
+      onChange?.({ name, from: wireStates[before], to: wireStates[next.state] });
     } catch {
       // A trial that was let out must begin, and a call that went well must be answered.
     }

@@ -54,18 +54,25 @@ export function createRateLimit<D extends string>(options: RateLimitOptions<D>) 
   let bucket = fullBucket(allow);
   let cancel: () => void = () => undefined;
 
+  /** Lets so much through now, or says how long it is until there is enough; 0: it is through. */
+  function tryToSpend(cost: Cost<D>): number {
+    const at = readClock();
+    const enoughAt = enoughFrom(bucket, cost, allow);
+    if (enoughAt > Math.floor(at)) return enoughAt - at;
+    bucket = spend(bucket, cost, allow, Math.ceil(at));
+    return 0;
+  }
+
   function serve(): void {
     cancel();
     for (const first of queue) {
-      const at = readClock();
-      const wait = enoughFrom(bucket, first.cost, allow) - Math.floor(at);
+      const wait = tryToSpend(first.cost);
       if (wait > 0) {
         // One that comes early only waits once more.
-        cancel = after(Math.min(Math.ceil(Math.floor(at) + wait - at), longestTimer), serve);
+        cancel = after(Math.min(Math.ceil(wait), longestTimer), serve);
         return;
       }
       queue.delete(first);
-      bucket = spend(bucket, first.cost, allow, Math.ceil(at));
       first.resolve();
     }
   }
@@ -76,8 +83,9 @@ export function createRateLimit<D extends string>(options: RateLimitOptions<D>) 
       const cost = { ...wanted };
       const wrong = findBadCost(cost, allow);
       if (wrong !== null) throw new RangeError(wrong);
+      if (signal?.aborted === true) return Promise.reject(signal.reason);
+      if (queue.size === 0 && tryToSpend(cost) === 0) return Promise.resolve();
       return new Promise((resolve, reject) => {
-        if (signal?.aborted === true) return reject(signal.reason);
         const onAbort = (): void => {
           const wasFirst = isFirst(queue, waiter);
           queue.delete(waiter);

@@ -35,7 +35,7 @@ export function openLink({ find, onWarning }: LinkParts) {
   let failures = 0;
   const counts = { retries: 0, dropped: 0 };
   const waiting: (() => number)[] = [];
-  const troubled = new Set<() => void>();
+  const troubled = new Set<() => unknown>();
   const warned = new Set<string>();
 
   function warnOnce(kind: string, text: string): void {
@@ -128,6 +128,8 @@ export function openLink({ find, onWarning }: LinkParts) {
       counts.dropped += events;
     },
     isConnected: (): boolean => state === "connected",
+    /** Resolves when the next try is refused, too. */
+    untilRefused: (): Promise<void> => new Promise((resolve) => troubled.add(() => state === "refused" && resolve())),
     /** Told whenever it turns out that nothing can be sent now, or ever. */
     onTrouble: (tell: () => void): void => void troubled.add(tell),
     /** Adds what waits for an answer to what `connection()` tells. */

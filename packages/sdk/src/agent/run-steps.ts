@@ -20,7 +20,7 @@ interface Place {
 }
 
 interface StepParts {
-  readonly who: Identity;
+  readonly who: Identity & { readonly task: string };
   readonly link: Link;
   readonly saver: CheckpointSaver;
   readonly life: () => number | null;
@@ -33,11 +33,6 @@ export function runSteps({ who, link, saver, life, phase, progress }: StepParts)
   const { task, recovered } = who;
 
   return async function steps<S>(list: readonly AgentStep<S>[], initial: S): Promise<S> {
-    if (task === null)
-      throw new Fault(
-        "bad-request",
-        "steps need a task: rouse.agent({ task: … }), or ROUSE_TASK_ID in the environment",
-      );
     checkNames(list);
     const place = await findPlace();
     if (place !== null) checkPlace(list, place, task);
@@ -85,7 +80,7 @@ export function runSteps({ who, link, saver, life, phase, progress }: StepParts)
   /** `undefined`: it cannot be reached. `null`: it knows of none. */
   async function askServer(): Promise<Place | null | undefined> {
     const list = await ask({
-      path: `/api/v1/tasks/${encodeURIComponent(task ?? "")}/checkpoints?limit=${mostTried}`,
+      path: `/api/v1/tasks/${encodeURIComponent(task)}/checkpoints?limit=${mostTried}`,
       understands: isList,
     });
     if (list === undefined) return undefined;

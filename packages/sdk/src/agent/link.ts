@@ -16,7 +16,7 @@ export type Outcome =
   | { readonly kind: "later"; readonly waitMs: number; readonly slow: boolean };
 
 export interface LinkParts {
-  /** Asked anew after a refusal: the token may have changed. */
+  /** Asked anew after every failure: token and address may have changed. */
   readonly find: () => Promise<Line | string>;
   readonly onWarning: (text: string) => void;
 }
@@ -71,6 +71,8 @@ export function openLink({ find, onWarning }: LinkParts) {
 
   function missed(why: string, waitMs = 0): Outcome {
     failures += 1;
+    // It may have been started again elsewhere.
+    line = null;
     become("retrying", why);
     if (lastAnswerAt === null || failures >= toldAfter)
       warnOnce(

@@ -6,6 +6,7 @@ import type { Identity } from "./identity.ts";
 import type { Link, LinkCall, Outcome } from "./link.ts";
 import type { CheckpointSaver } from "./save-in-order.ts";
 import { loadFiles, within } from "./surroundings.ts";
+import { writeState } from "./write-state.ts";
 
 /** How long a start waits for Rouse to say where to go on. */
 const patienceMs = 10_000;
@@ -55,7 +56,7 @@ export function runSteps({ who, link, saver, life, phase, progress }: StepParts)
 
   /** Too many that wait are told of by a warning; the work goes on, as it does without Rouse. */
   async function save(step: number, state: unknown, name: string): Promise<void> {
-    await saver.checkpoint(step, state, name).catch((error: unknown) => {
+    await saver.checkpoint(step, writeState(step, state), name).catch((error: unknown) => {
       if (!(error instanceof Fault && error.retryable)) throw error;
     });
   }

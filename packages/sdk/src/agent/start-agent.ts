@@ -14,6 +14,7 @@ import { sendSteps } from "./send-steps.ts";
 import { speakFor } from "./speak-once.ts";
 import { stopAgent } from "./stop-agent.ts";
 import { type Environment, hostProcess, within } from "./surroundings.ts";
+import { writeState } from "./write-state.ts";
 
 const needsTask = "checkpoints and steps need a task: rouse.agent({ task: … }), or ROUSE_TASK_ID in the environment";
 const lastWordsMs = { finish: 5000, close: 2000 };
@@ -144,7 +145,10 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
     idle: facts.idle,
     ...calls,
     breaker: (operation, own = {}) => breakers.get(operation, own),
-    checkpoint: async (step, state, name) => (await work).checkpoint(step, state, name),
+    async checkpoint(step, state, name) {
+      const text = writeState(step, state);
+      return (await work).checkpoint(step, text, name);
+    },
     steps: async (list, initial) => (await work).steps(list, initial),
     onNudge: commands.onNudge,
     onHandoff: commands.onHandoff,

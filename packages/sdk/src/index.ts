@@ -80,7 +80,8 @@ export {
   type RateLimitOptions,
   type TakeOptions,
 } from "./guard/rate-limit.ts";
-export { fetchWithRetry, RetryAfterError, type RetryOptions, readRetryAfter, retry } from "./guard/retry.ts";
+export { fetchWithRetry, RetryAfterError, type RetryOptions, retry } from "./guard/retry.ts";
+export { readRetryAfter } from "./guard/retry-after.ts";
 export { createSharedRateLimit, type SharedRateLimit, type SharedRateLimitOptions } from "./guard/shared-rate-limit.ts";
 export type { ConnectOptions, Fetch } from "./open-line.ts";
 export { readRecovery } from "./read-recovery.ts";

@@ -1,3 +1,5 @@
+import { readHttpDate, readRetryAfter } from "./retry-after.ts";
+
 export interface RetryOptions {
   /** Tries in all, the first included. */
   readonly attempts?: number;
@@ -95,25 +97,6 @@ export class RetryAfterError extends Error {
     this.status = status;
     this.retryAfterMs = retryAfterMs;
   }
-}
-
-/** The three ways to write a date in HTTP, and the first with another zone. */
-const httpDate =
-  /^(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} (?:GMT|UTC|[A-Z]{3}|[+-]\d{4})|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT)$/;
-const dateOfC = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
-
-function readHttpDate(text: string): number | null {
-  // Without a zone it is Greenwich's, and not ours.
-  const at = httpDate.test(text) ? Date.parse(text) : dateOfC.test(text) ? Date.parse(`${text} GMT`) : Number.NaN;
-  return Number.isNaN(at) ? null : at;
-}
-
-/** `Retry-After` is a number of seconds or a date; `null` for anything else. A date that has passed is now. */
-export function readRetryAfter(value: string | null, now: number = Date.now()): number | null {
-  const text = value?.trim() ?? "";
-  if (/^\d+(?:\.\d+)?$/.test(text)) return Math.min(Number(text) * 1000, Number.MAX_SAFE_INTEGER);
-  const at = readHttpDate(text);
-  return at === null ? null : Math.max(0, at - now);
 }
 
 type FetchLike = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;

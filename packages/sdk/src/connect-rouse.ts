@@ -39,9 +39,9 @@ import {
   followEvents,
   type StreamedEvent,
 } from "./follow-events.ts";
-import { takeFromRateLimit } from "./guard/shared-rate-limit.ts";
 import { type ConnectOptions, type Line, openLine } from "./open-line.ts";
 import { type CheckpointCalls, checkpointCalls } from "./save-checkpoints.ts";
+import { takeFromRateLimit } from "./take-from-rate-limit.ts";
 import { type TaskCalls, workOnTasks } from "./work-on-tasks.ts";
 
 /**

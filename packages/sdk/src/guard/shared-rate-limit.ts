@@ -1,15 +1,6 @@
-import {
-  type Allow,
-  type Cost,
-  Fault,
-  findBadCost,
-  idRule,
-  isId,
-  type Reservation,
-  type TakeRequest,
-} from "@rouse/contract";
-import { ask } from "../call-api.ts";
-import { type ConnectOptions, type Line, openLine } from "../open-line.ts";
+import { type Allow, type Cost, Fault, findBadCost, idRule, isId } from "@rouse/contract";
+import { type ConnectOptions, openLine } from "../open-line.ts";
+import { takeFromRateLimit } from "../take-from-rate-limit.ts";
 import { createRateLimit, type TakeOptions } from "./rate-limit.ts";
 import { sleep } from "./retry.ts";
 
@@ -111,13 +102,6 @@ export function createSharedRateLimit<D extends string>(options: SharedRateLimit
 }
 
 export type SharedRateLimit<D extends string> = ReturnType<typeof createSharedRateLimit<D>>;
-
-export const takeFromRateLimit = (
-  line: Line,
-  name: string,
-  body: TakeRequest,
-  signal?: AbortSignal,
-): Promise<Reservation> => ask(line, { path: `/api/v1/rate-limits/${encodeURIComponent(name)}/take`, body, signal });
 
 /** One, two, four … seconds, not all processes at the same moment. */
 const pause = (failures: number): number => Math.min(longestPause, 1000 * 2 ** failures) * (0.5 + Math.random() / 2);

@@ -55,6 +55,7 @@ O – – – – – – –  POST   /api/v1/agents/w/assignments/restore
 O C V – – – – –  GET    /api/v1/breakers
 O C V – – – – –  GET    /api/v1/breakers/w%2Ftool_execution
 O – – – – – – –  POST   /api/v1/breakers/w%2Ftool_execution/reset
+O – – A Q X – –  POST   /api/v1/rate-limits/github/take
 O C V – – – – –  GET    /escalations
 O C V – – – – –  GET    /api/v1/escalations
 O C V – – – – –  GET    /api/v1/escalations/w.1

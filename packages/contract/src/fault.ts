@@ -36,6 +36,7 @@ export const faultCodes = [
   "order-refused",
   "origin-refused",
   "port-taken",
+  "rate-limit-refused",
   "store-unavailable",
   "task-refused",
   "breaker-unknown",

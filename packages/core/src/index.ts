@@ -28,6 +28,13 @@ export { openEscalation } from "./intervene/escalation-life.ts";
 export { isComingBack } from "./intervene/obey-order.ts";
 export { isStanding, limitSeenToAt } from "./limit.ts";
 export type { Letter, Machine, Stepped } from "./machine.ts";
+export {
+  idleFrom,
+  newRateLimit,
+  type RateLimitRecord,
+  rateLimitMachine,
+  type TakeReply,
+} from "./rate-limits/rate-limit-machine.ts";
 export { readRecord } from "./read-record.ts";
 export * from "./record.ts";
 export { type CheckpointLink, chooseCheckpoint, isUsable } from "./recover/choose-checkpoint.ts";

@@ -13,6 +13,7 @@ import type { Orchestrator } from "./ports/orchestrator.ts";
 import type { States } from "./ports/states.ts";
 import type { TaskDesk } from "./ports/task-source.ts";
 import type { Workspaces } from "./ports/workspaces.ts";
+import { hostRateLimits } from "./rate-limits/host-rate-limits.ts";
 import type { SharedServices } from "./shared-services.ts";
 import { hostTasks } from "./tasks/host-tasks.ts";
 import { recoverTasks } from "./tasks/recover-tasks.ts";
@@ -57,6 +58,7 @@ export function buildServices(parts: ServiceParts) {
   return {
     orders,
     breakers,
+    rateLimits: hostRateLimits(shared),
     escalations,
     tasks,
     service,

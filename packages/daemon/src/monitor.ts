@@ -143,7 +143,16 @@ export async function startMonitor(parts: MonitorParts): Promise<Monitor> {
   const { takeBeats, onBeat, lastBeatAt } = hearBeats({ ...common, takeCanary, breakers: help.breakers });
 
   sealing.start();
-  resumeMonitor({ ...common, breakers: help.breakers, seals, orders, resumption, tasks, outbox });
+  resumeMonitor({
+    ...common,
+    breakers: help.breakers,
+    rateLimits: help.rateLimits,
+    seals,
+    orders,
+    resumption,
+    tasks,
+    outbox,
+  });
   repeating.every(tickEvery, judgeDue({ ...common, tasks, canaryIsMissing }));
   repeating.again(canaryEvery, sendCanary);
   repeating.again(retentionEvery, applyRetention({ ...common, help }));

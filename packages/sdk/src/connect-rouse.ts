@@ -19,12 +19,14 @@ import {
   type RecoveryStatus,
   type RemovedAgent,
   type RemoveRequest,
+  type Reservation,
   type SavedEvent,
   type StepEvent,
   type StepPage,
   type StepQuery,
   type StepsAck,
   type SystemStatus,
+  type TakeRequest,
   type WhyReport,
 } from "@rouse/contract";
 import { agentPath, taskPath } from "./agent-path.ts";
@@ -39,6 +41,7 @@ import {
 } from "./follow-events.ts";
 import { type ConnectOptions, type Line, openLine } from "./open-line.ts";
 import { type CheckpointCalls, checkpointCalls } from "./save-checkpoints.ts";
+import { takeFromRateLimit } from "./take-from-rate-limit.ts";
 import { type TaskCalls, workOnTasks } from "./work-on-tasks.ts";
 
 /**
@@ -53,6 +56,8 @@ export interface RouseClient
   /** The same with the monitor's doubts about itself: freeze, hold, amnesty. */
   fleet(only?: AgentQuery): Promise<AgentList>;
   resetCircuitBreaker(name: string, order?: Partial<FreezeRequest>): Promise<void>;
+  /** Reserves a place in the queue of a shared rate limit. `createSharedRateLimit` also waits. */
+  takeFromRateLimit(name: string, request: TakeRequest): Promise<Reservation>;
   registerAgent(registration: AgentRegistration): Promise<AgentHealth>;
   why(agentId: string): Promise<WhyReport>;
   /**
@@ -133,6 +138,7 @@ export function connectRouse(options: ConnectOptions): RouseClient {
     incidents: (page = {}) => ask(line, { path: withSearch("/api/v1/incidents", searchFor(page)) }),
     recoveries: (page = {}) => ask(line, { path: withSearch("/api/v1/recoveries", searchFor(page)) }),
     status: () => ask(line, { path: "/api/health/status" }),
+    takeFromRateLimit: async (name, request) => takeFromRateLimit(line, name, request),
     freeze: (order = {}) => ask(line, { path: "/api/v1/freeze", body: order }),
     thaw: (order = {}) => ask(line, { path: "/api/v1/thaw", body: order }),
   };

@@ -28,12 +28,14 @@ export type {
   NudgeResult,
   RecoveryContext,
   RecoveryList,
+  Reservation,
   SavedEvent,
   StepEvent,
   StepPage,
   StepQuery,
   StepsAck,
   SystemStatus,
+  TakeRequest,
   TaskHealth,
   TaskPage,
   TaskReport,
@@ -42,6 +44,19 @@ export type {
   WhyReport,
 } from "@rouse/contract";
 export { Fault } from "@rouse/contract";
+export {
+  type Agent,
+  type AgentOptions,
+  type AgentStep,
+  type Connection,
+  MonitoredAgent,
+  type Nudge,
+  rouse,
+  type SavedStep,
+  type StepContext,
+  type StopRequest,
+  type ToolOptions,
+} from "./agent/index.ts";
 export type { AskAndAnswer, ClosedPage } from "./ask-and-answer.ts";
 export type { Once } from "./call-api.ts";
 export { type AgentQuery, connectRouse, type PastQuery, type RouseClient } from "./connect-rouse.ts";
@@ -54,9 +69,20 @@ export {
   type CircuitBreaker,
   createBreaker,
 } from "./guard/breaker.ts";
+export { type BreakersOptions, type CircuitBreakers, createBreakers } from "./guard/breaker-groups.ts";
 export { type ChatMessage, type Compacted, type CompactOptions, compactContext } from "./guard/compact-context.ts";
-export { type Allowance, createRateLimit, type RateLimit, type RateLimitOptions } from "./guard/rate-limit.ts";
-export { fetchWithRetry, RetryAfterError, type RetryOptions, readRetryAfter, retry } from "./guard/retry.ts";
+export {
+  type Allow,
+  type Allowance,
+  type Cost,
+  createRateLimit,
+  type RateLimit,
+  type RateLimitOptions,
+  type TakeOptions,
+} from "./guard/rate-limit.ts";
+export { fetchWithRetry, RetryAfterError, type RetryOptions, retry } from "./guard/retry.ts";
+export { readRetryAfter } from "./guard/retry-after.ts";
+export { createSharedRateLimit, type SharedRateLimit, type SharedRateLimitOptions } from "./guard/shared-rate-limit.ts";
 export type { ConnectOptions, Fetch } from "./open-line.ts";
 export { readRecovery } from "./read-recovery.ts";
 export { type CheckpointCalls, connectCheckpoints } from "./save-checkpoints.ts";

@@ -132,6 +132,15 @@ describe("a half-open breaker", () => {
     expect(breaker.state()).toBe("closed");
   });
 
+  it("lets one try when its rules have become narrower than what has passed already", () => {
+    const wider = { ...rules, halfOpenRequests: 2 };
+    const passed: Breaker = { state: "half-open", period: 1, openedAt: 0, trials: [], passed: 1 };
+    expect(admitCall(passed, 0, wider)).toMatchObject({ admitted: true });
+    const admission = admitCall(passed, 0, rules);
+    if (!admission.admitted) throw new Error("nobody is let try any more");
+    expect(endCall(admission.breaker, admission.ticket, "succeeded", 1, rules).state).toBe("closed");
+  });
+
   it("gives the place of a trial that was broken off or never ended to the next", () => {
     const breaker = halfOpen();
     breaker.calls("aborted");

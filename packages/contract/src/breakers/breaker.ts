@@ -60,7 +60,9 @@ export function admitCall(breaker: Breaker, now: MonoMs, rules: BreakerRules): A
     case "half-open": {
       const current = { ...breaker, trials: stillOut(breaker.trials, now, rules) };
       const [oldest = now] = current.trials;
-      if (current.trials.length + current.passed < rules.halfOpenRequests) return letTry(current, now);
+      // With no trial out one is always let try: rules may have become narrower than what has passed.
+      if (current.trials.length === 0 || current.trials.length + current.passed < rules.halfOpenRequests)
+        return letTry(current, now);
       return { admitted: false, breaker: current, because: "trials-used", retryAt: oldest + rules.recoveryTimeout };
     }
   }

@@ -12,6 +12,7 @@ const tags: Readonly<Record<string, string>> = {
   checkpoints: "Where tasks stand, as a chain that can be verified",
   escalations: "Questions about agents, answers to them, and nudges",
   breakers: "Circuit breakers of agents: what fails too often to be called",
+  "rate-limits": "Rate limits that several processes share",
   incidents: "What is wrong and was, and how agents were brought back",
   events: "What happened",
   audit: "What was done and refused, by whom and why",

@@ -36,6 +36,7 @@ const statuses: Readonly<Record<FaultCode, number>> = {
   "order-refused": 409,
   "origin-refused": 403,
   "port-taken": 409,
+  "rate-limit-refused": 409,
   "store-unavailable": 503,
   "task-refused": 409,
   "breaker-unknown": 404,

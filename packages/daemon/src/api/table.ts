@@ -10,6 +10,7 @@ import { incidentRoutes } from "./incidents.ts";
 import { mcpRoutes } from "./mcp.ts";
 import { monitorRoutes } from "./monitor.ts";
 import { pingRoutes } from "./ping.ts";
+import { rateLimitRoutes } from "./rate-limits.ts";
 import type { Route } from "./route.ts";
 import { stepRoutes } from "./steps.ts";
 import { recoveryRoutes, taskRoutes } from "./tasks.ts";
@@ -43,6 +44,7 @@ export function apiTable(monitor: Monitor, options: TableOptions): { table: read
       { secret: options.secret, now, noteBadSignature },
     ),
     breakers: breakerRoutes(help.breakers),
+    "rate-limits": rateLimitRoutes(help.rateLimits),
     incidents: incidentRoutes(monitor),
     events: eventRoutes(monitor, options.isStillWelcome),
     audit: auditRoutes(monitor.audit),

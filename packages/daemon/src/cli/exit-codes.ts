@@ -64,6 +64,7 @@ const byFault: Readonly<Record<FaultCode, ExitCode>> = {
   "order-refused": exit.wrong,
   "origin-refused": exit.notAuthorised,
   "port-taken": exit.taken,
+  "rate-limit-refused": exit.wrong,
   "store-unavailable": exit.dataUnusable,
   "task-refused": exit.wrong,
   "breaker-unknown": exit.unknownAgent,

@@ -6,6 +6,7 @@ import type { Breakers } from "../breakers/host-breakers.ts";
 import { orderLine } from "../orders/note-orders.ts";
 import { type BackedOrders, hasOpenOrder, isOrdered } from "../orders/recall-orders.ts";
 import { type IntendedAction, type Resumption, storeMark } from "../ports/store.ts";
+import type { RateLimits } from "../rate-limits/host-rate-limits.ts";
 import type { MonitorServices } from "../shared-services.ts";
 import type { Tasks } from "../tasks/host-tasks.ts";
 import { haveOtherPolicies, markPolicies } from "./apply-config.ts";
@@ -25,6 +26,7 @@ interface ResumingParts extends Pick<MonitorServices, Resuming | "config" | "sta
   readonly alive: AliveMark | null;
   readonly tasks: Tasks;
   readonly breakers: Pick<Breakers, "restore">;
+  readonly rateLimits: Pick<RateLimits, "restore">;
   readonly outbox: Outbox;
 }
 
@@ -39,6 +41,7 @@ export function resumeMonitor(parts: ResumingParts): void {
   for (const watched of roster.all()) if (isOfNobody(watched, parts)) dropOrder(watched, parts);
   parts.tasks.restore(resumption);
   parts.breakers.restore(resumption.machines);
+  parts.rateLimits.restore(resumption.machines);
   const frozen = resumption.marks["frozen"];
   if (frozen !== undefined) parts.doubt.freeze(JSON.parse(frozen) as Frozen);
   const isDueAnew = haveOtherPolicies(resumption, parts.config());

@@ -90,6 +90,82 @@ describe("a breaker around calls", () => {
     expect(called).toBe(false);
   });
 
+  it("passes on what came of a call, whatever its judge and its listener throw", async () => {
+    const { breaker, passes } = breakerBy({
+      failureThreshold: 1,
+      isFailure: () => {
+        throw new Error("the judge");
+      },
+      onChange: () => {
+        throw new Error("the listener");
+      },
+    });
+    expect(await breaker.run(() => "well")).toBe("well");
+    await expect(breaker.run(() => Promise.reject(new Error("down")))).rejects.toThrow("down");
+    expect(breaker.state()).toBe("OPEN");
+    passes(60_000);
+    // The listener hears of HALF_OPEN and of CLOSED: neither keeps the trial.
+    expect(await breaker.run(() => "well again")).toBe("well again");
+    expect(breaker.state()).toBe("CLOSED");
+  });
+
+  it("takes back no trial that its fallback, or its caller, breaks", async () => {
+    const { breaker, passes, fails } = breakerBy({
+      fallback: () => {
+        throw new Error("no older answer either");
+      },
+    });
+    await fails(3);
+    await expect(breaker.run(() => "x")).rejects.toThrow("no older answer either");
+    passes(60_000);
+    const gaveUp = new AbortController();
+    const trial = breaker.run(
+      () => new Promise<string>((_, reject) => gaveUp.signal.addEventListener("abort", reject)),
+      { signal: gaveUp.signal },
+    );
+    gaveUp.abort();
+    await expect(trial).rejects.toBeDefined();
+    expect(await breaker.run(() => "well")).toBe("well");
+  });
+
+  it("calls whatever can be waited for, and counts one that cannot", async () => {
+    const { breaker } = breakerBy();
+    // biome-ignore lint/suspicious/noThenProperty: a thenable is the case
+    expect(await breaker.run(() => ({ then: (done: (value: string) => void) => done("later") }) as never)).toBe(
+      "later",
+    );
+    for (let i = 0; i < 3; i++) {
+      const broken = {
+        // biome-ignore lint/suspicious/noThenProperty: a thenable is the case
+        get then(): never {
+          throw new Error("cannot be waited for");
+        },
+      };
+      await expect(breaker.run(() => broken as never)).rejects.toThrow("cannot be waited for");
+    }
+    expect(breaker.state()).toBe("OPEN");
+  });
+
+  it("forgets failures while nobody calls", async () => {
+    const { breaker, passes, fails } = breakerBy();
+    await fails(2);
+    passes(600_000);
+    await fails(2);
+    expect(breaker.state()).toBe("CLOSED");
+    await fails(1);
+    expect(breaker.state()).toBe("OPEN");
+  });
+
+  it("stays open no longer because its clock was set back", async () => {
+    const { breaker, passes, fails } = breakerBy();
+    passes(3_600_000);
+    await fails(3);
+    passes(-3_600_000);
+    await expect(breaker.run(() => "x")).rejects.toMatchObject({ retryAfterMs: 60_000 });
+    passes(60_000);
+    expect(await breaker.run(() => "well")).toBe("well");
+  });
+
   it("lets one of many try at once when it is half open", async () => {
     const { breaker, passes, fails } = breakerBy();
     await fails(3);

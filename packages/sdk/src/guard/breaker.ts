@@ -10,15 +10,20 @@ import {
   type Ticket,
   wireStates,
 } from "@rouse/contract";
+import { steady } from "./steady.ts";
 
 export interface BreakerOptions<T> extends Partial<BreakerRules> {
   readonly name: string;
-  /** Whether what a call threw, or returned, counts against what it called. Everything thrown does, when not given. */
+  /**
+   * Whether what a call threw, or returned, counts against what it called. Everything thrown does, when not given, and when this throws: the caller gets
+   * what came of the call in any case.
+   */
   readonly isFailure?: (outcome: { readonly error: unknown } | { readonly value: T }) => boolean;
   /** Called instead when the breaker lets nothing through: an older answer, a simpler way. */
   readonly fallback?: (refused: BreakerOpenError) => T | Promise<T>;
+  /** What it throws is nobody's concern who calls. */
   readonly onChange?: (change: BreakerChange) => void;
-  /** Milliseconds that only go forward. */
+  /** Milliseconds that only go forward; the clock of this process when not given. */
   readonly now?: () => number;
 }
 
@@ -51,13 +56,21 @@ const defaults: BreakerRules = { failureThreshold: 3, recoveryTimeout: 60_000, h
 /** A circuit breaker around calls of one kind. After too many failures in a row nothing is called for a while, then a few are let try. */
 export function createBreaker<T = unknown>(options: BreakerOptions<T>) {
   const rules = checkRules(options);
-  const { name, isFailure, fallback, onChange, now = () => performance.now() } = options;
+  const { name, isFailure, fallback, onChange } = options;
+  const now = steady(options.now ?? (() => performance.now()));
   let breaker: Breaker = closedBreaker;
+  let ordinary: Ticket = { period: breaker.period, trial: null };
 
   function become(next: Breaker): void {
-    const [from, to] = [wireStates[breaker.state], wireStates[next.state]];
+    const before = breaker.state;
     breaker = next;
-    if (from !== to) onChange?.({ name, from, to });
+    if (next.period !== ordinary.period) ordinary = { period: next.period, trial: null };
+    if (next.state === before) return;
+    try {
+      onChange?.({ name, from: wireStates[before], to: wireStates[next.state] });
+    } catch {
+      // A trial that was let out must begin, and a call that went well must be answered.
+    }
   }
 
   function end(ticket: Ticket, how: CallEnd): void {
@@ -66,43 +79,42 @@ export function createBreaker<T = unknown>(options: BreakerOptions<T>) {
     become(endCall(breaker, ticket, how, now(), rules));
   }
 
-  async function run<V extends T>(call: () => V | Promise<V>, { signal }: CallOptions = {}): Promise<V> {
+  async function run<V extends T>(call: () => V | Promise<V>, options?: CallOptions): Promise<V> {
+    const signal = options?.signal;
     signal?.throwIfAborted();
     const ticket = enter();
     if (ticket instanceof BreakerOpenError) {
       if (fallback === undefined) throw ticket;
       return (await fallback(ticket)) as V;
     }
+    let value: V;
     try {
-      const value = await call();
-      end(ticket, isFailure?.({ value }) === true ? "failed" : "succeeded");
-      return value;
+      value = await call();
     } catch (error) {
-      end(ticket, howItEnded(error, signal));
+      end(ticket, judgeError(error, signal, isFailure));
       throw error;
     }
+    end(ticket, isFailure === undefined ? "succeeded" : judgeValue(value, isFailure));
+    return value;
   }
-
-  const closedTicket = { period: 0, trial: null as null };
 
   function enter(): Ticket | BreakerOpenError {
-    if (breaker.state === "closed") {
-      return breaker.period === closedTicket.period ? closedTicket : { period: breaker.period, trial: null };
-    }
-    const admission = admitCall(breaker, now(), rules);
+    if (breaker.state === "closed") return ordinary;
+    const at = now();
+    const admission = admitCall(breaker, at, rules);
     become(admission.breaker);
-    return admission.admitted ? admission.ticket : new BreakerOpenError(name, Math.max(0, admission.retryAt - now()));
-  }
-
-  function howItEnded(error: unknown, signal: AbortSignal | undefined): CallEnd {
-    if (signal?.aborted === true) return "aborted";
-    return (isFailure?.({ error }) ?? true) ? "failed" : "succeeded";
+    return admission.admitted ? admission.ticket : new BreakerOpenError(name, Math.max(0, admission.retryAt - at));
   }
 
   return {
     name,
     run,
+    /** For calls behind several breakers: each `enter` that gives a ticket is followed by one `leave`. */
+    enter,
+    leave: end,
     state: (): BreakerState => wireStates[breaker.state],
+    /** Closed, and nothing has failed of late. */
+    isUntroubled: (): boolean => breaker.state === "closed" && breaker.failures.length === 0,
     /** Closed again, by a person's word. */
     reset: (): void => become(resetBreaker(breaker)),
     /** As it was when an earlier process of this agent saved it; `elapsed`: how long ago that was. */
@@ -112,6 +124,28 @@ export function createBreaker<T = unknown>(options: BreakerOptions<T>) {
     /** To be restored later: times count from now. */
     save: (): Breaker => movedTo(breaker, -now()),
   };
+}
+
+/** Neither what its caller broke off nor a breaker inside the call says anything about what was called. */
+export function judgeError<T>(
+  error: unknown,
+  signal: AbortSignal | undefined,
+  isFailure: BreakerOptions<T>["isFailure"] | undefined,
+): CallEnd {
+  if (signal?.aborted === true || error instanceof BreakerOpenError) return "aborted";
+  try {
+    return (isFailure?.({ error }) ?? true) ? "failed" : "succeeded";
+  } catch {
+    return "failed";
+  }
+}
+
+export function judgeValue<T>(value: T, isFailure: BreakerOptions<T>["isFailure"] | undefined): CallEnd {
+  try {
+    return isFailure?.({ value }) === true ? "failed" : "succeeded";
+  } catch {
+    return "succeeded";
+  }
 }
 
 export type CircuitBreaker<T = unknown> = ReturnType<typeof createBreaker<T>>;
@@ -124,7 +158,7 @@ function movedTo(breaker: Breaker, by: number): Breaker {
   return { ...breaker, openedAt, trials: breaker.trials.map((at) => at + by) };
 }
 
-function checkRules(given: Partial<BreakerRules>): BreakerRules {
+export function checkRules(given: Partial<BreakerRules>): BreakerRules {
   const rules = {
     failureThreshold: given.failureThreshold ?? defaults.failureThreshold,
     recoveryTimeout: given.recoveryTimeout ?? defaults.recoveryTimeout,

@@ -45,9 +45,59 @@ describe("a conversation", () => {
     expect((await compactContext(messages, { ...small, keepLast: 4 })).messages).toBe(messages);
   });
 
+  it("keeps system prompts wherever they stand", async () => {
+    const messages = [say("system", "a"), say("developer", "b"), ...long(6), say("system", "later rule"), ...long(10)];
+    const { messages: kept, left } = await compactContext(messages, { ...small, keepLast: 3 });
+    expect(kept.slice(0, 3)).toEqual([say("system", "a"), say("developer", "b"), say("system", "later rule")]);
+    expect(kept.slice(4)).toEqual(messages.slice(-3));
+    expect(left).toBe(13);
+  });
+
+  it("refers to its task where nobody can summarise it, or only at length, and says why", async () => {
+    const down = new Error("the model is down");
+    const reference =
+      "16 earlier messages of this conversation were left out to make room. What was done is recorded under task t.";
+    for (const summarise of [
+      () => Promise.reject(down),
+      () => {
+        throw down;
+      },
+      () => say("user", "x".repeat(10_000)),
+      () => undefined as never,
+    ]) {
+      const messages = long(20);
+      const { messages: kept, unsummarised } = await compactContext(messages, {
+        ...small,
+        keepLast: 4,
+        task: "t",
+        summarise,
+      });
+      expect(kept).toEqual([say("user", reference), ...messages.slice(-4)]);
+      expect(unsummarised).toBeInstanceOf(Error);
+    }
+  });
+
+  it("whose newest messages are too much by themselves is told to be over its context, and not made shorter forever", async () => {
+    const messages = [...long(4), say("user", "x".repeat(4000))];
+    const once = await compactContext(messages, { ...small, keepLast: 1 });
+    expect(once.messages.at(-1)).toBe(messages.at(-1));
+    expect(once.fill).toBeGreaterThan(1);
+    expect((await compactContext(once.messages, { ...small, keepLast: 1 })).messages).toBe(once.messages);
+  });
+
+  it("is not cut by a counter that cannot count", async () => {
+    for (const tokens of [Number.NaN, -1, undefined as never])
+      await expect(compactContext(long(20), { ...small, countTokens: () => tokens })).rejects.toThrow(
+        /countTokens returns/,
+      );
+  });
+
   it("refuses numbers that make no sense", async () => {
     await expect(compactContext([], { contextTokens: 0 })).rejects.toThrow(RangeError);
     await expect(compactContext([], { contextTokens: 1, keepLast: -1 })).rejects.toThrow(RangeError);
+    await expect(compactContext([], { contextTokens: 1, keepLast: 1.5 })).rejects.toThrow(RangeError);
+    for (const at of [0, 1.5, Number.NaN])
+      await expect(compactContext([], { contextTokens: 1, at })).rejects.toThrow(RangeError);
   });
 });
 
@@ -57,6 +107,14 @@ const pairs = {
   anthropic: (id: string) => [
     say("assistant", [{ type: "tool_use", id, name: "grep", input: {} }]),
     say("user", [{ type: "tool_result", tool_use_id: id, content: "ok" }]),
+  ],
+  responses: (id: string) => [
+    { type: "function_call", call_id: id, role: "" },
+    { type: "function_call_output", call_id: id, role: "" },
+  ],
+  agents: (id: string) => [
+    { type: "function_call", callId: id, role: "" },
+    { type: "function_call_result", callId: id, role: "" },
   ],
   aiSdk: (id: string) => [
     say("assistant", [{ type: "tool-call", toolCallId: id }]),
@@ -94,4 +152,23 @@ describe("a tool call", () => {
       );
     },
   );
+
+  it("keeps to the call before it, where ids are used again, and several at once stay together", async () => {
+    const [call, result] = pairs.openai("call_0") as [ChatMessage, ChatMessage];
+    const both = say("assistant", null, { tool_calls: [{ id: "a" }, { id: "b" }] });
+    const results = [say("tool", "1", { tool_call_id: "a" }), say("tool", "2", { tool_call_id: "b" })];
+    const again = [...long(3), call, result, say("user", "more"), call, result];
+    expect((await compactContext(again, { contextTokens: 10, keepLast: 4 })).messages.slice(1)).toEqual(again.slice(3));
+    const parallel = [...long(3), both, ...results, say("user", "more")];
+    expect((await compactContext(parallel, { contextTokens: 10, keepLast: 2 })).messages.slice(1)).toEqual(
+      parallel.slice(3),
+    );
+  });
+
+  it("that is missing does not keep its result from staying", async () => {
+    const messages = [...long(6), say("tool", "ok", { tool_call_id: "nobody's" })];
+    expect((await compactContext(messages, { contextTokens: 10, keepLast: 1 })).messages.slice(1)).toEqual(
+      messages.slice(-1),
+    );
+  });
 });

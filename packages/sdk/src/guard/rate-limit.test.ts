@@ -75,6 +75,89 @@ describe("a rate limit", () => {
     expect(limit.waiting()).toBe(0);
   });
 
+  it("lets nobody wait longer because its clock was set back", async () => {
+    let [time, fire]: [number, () => void] = [3_600_000, () => undefined];
+    const limit = createRateLimit({
+      allow: { requests: { most: 1, perMs: 1000 } },
+      now: () => time,
+      after(_, call) {
+        fire = call;
+        return () => undefined;
+      },
+    });
+    await limit.take({ requests: 1 });
+    let isThrough = false;
+    const next = limit.take({ requests: 1 }).then(() => {
+      isThrough = true;
+    });
+    time = 0;
+    fire();
+    time = 999;
+    fire();
+    await Promise.resolve();
+    expect(isThrough).toBe(false);
+    time = 1000;
+    fire();
+    await next;
+  });
+
+  it("does not wait for the timer of one that was broken off, nor serve twice when one comes late", async () => {
+    const { limit, passes } = limitBy(perMinute);
+    await limit.take({ tokens: 1000 });
+    const gaveUp = Array.from({ length: 5 }, () => new AbortController());
+    const broken = gaveUp.map(({ signal }) => limit.take({ tokens: 1000 }, { signal }).catch(() => "gave up"));
+    const last = limit.take({ tokens: 10 });
+    for (const one of gaveUp.toReversed()) one.abort();
+    expect(await Promise.all(broken)).toEqual(new Array(5).fill("gave up"));
+    await passes(600);
+    await last;
+    expect(limit.left()).toEqual({ requests: 3, tokens: 0 });
+  });
+
+  it("counts what it was asked for, whatever its caller makes of it afterwards", async () => {
+    const allow = { requests: { most: 2, perMs: 1000 } };
+    const limit = createRateLimit({ allow, now: () => 0, after: () => () => undefined });
+    allow.requests.most = 1_000_000;
+    const cost = { requests: 2 };
+    await limit.take(cost);
+    const waiting = { requests: 1 };
+    void limit.take(waiting);
+    waiting.requests = 0;
+    expect([limit.waiting(), limit.left()]).toEqual([1, { requests: 0 }]);
+    expect(() => limit.take({ requests: 3 })).toThrow(RangeError);
+  });
+
+  it("knows no names that every object has, and no fractions, which add up to more than they are", () => {
+    const { limit } = limitBy(perMinute);
+    for (const name of ["constructor", "toString", "__proto__"])
+      expect(() => limit.take(JSON.parse(`{"${name}":1}`))).toThrow(/knows no/);
+    expect(() => limit.take({ tokens: 0.1 })).toThrow(/a whole number from 0, not 0.1/);
+    for (const cost of [Number.NaN, Number.POSITIVE_INFINITY, -0.5, "1" as never, null as never])
+      expect(() => limit.take({ tokens: cost })).toThrow(RangeError);
+    for (const [most, perMs] of [
+      [1.5, 1000],
+      [1, 0.5],
+      [2 ** 40, 2 ** 40],
+      [Number.NaN, 1],
+      [1, Number.POSITIVE_INFINITY],
+    ] as const)
+      expect(() => createRateLimit({ allow: { requests: { most, perMs } } })).toThrow(RangeError);
+    expect(() => createRateLimit({ allow: {} })).toThrow(RangeError);
+  });
+
+  it("lets a cost of nothing through in its turn", async () => {
+    const { limit, passes } = limitBy(perMinute);
+    const done: string[] = [];
+    await limit.take({ tokens: 1000 });
+    void limit.take({ tokens: 1 }).then(() => done.push("one"));
+    void limit.take({ tokens: 0 }).then(() => done.push("nothing"));
+    void limit.take({}).then(() => done.push("nothing at all"));
+    await passes(59);
+    expect(done).toEqual([]);
+    await passes(1);
+    expect(done).toEqual(["one", "nothing", "nothing at all"]);
+  });
+
   it("refuses what it would never let through, and what it does not know", () => {
     const { limit } = limitBy(perMinute);
     expect(() => limit.take({ tokens: 1001 })).toThrow(/1001 are never let through at once, 1000 are/);

@@ -1,105 +1,96 @@
-/** How much of one thing may be used: `most` at once, and as much again within `perMs`. */
-export interface Allowance {
-  readonly most: number;
-  readonly perMs: number;
-}
+import {
+  type Allow,
+  type Allowance,
+  type Cost,
+  enoughFrom,
+  findBadAllowance,
+  findBadCost,
+  fullBucket,
+  leftIn,
+  spend,
+} from "@rouse/contract";
+import { steady } from "./steady.ts";
+
+export type { Allow, Allowance, Cost };
 
 export interface RateLimitOptions<D extends string> {
-  /** For instance `{ requests: { most: 60, perMs: 60_000 }, tokens: { most: 90_000, perMs: 60_000 } }`. */
-  readonly allow: Readonly<Record<D, Allowance>>;
+  /** Whole numbers, each with its own time: `{ requests: { most: 5000, perMs: 3_600_000 }, tokens: { most: 90_000, perMs: 60_000 } }`. */
+  readonly allow: Allow<D>;
   /** Milliseconds that only go forward, and how to be called later; the clock of this process when not given. */
   readonly now?: () => number;
   readonly after?: (ms: number, call: () => void) => () => void;
 }
 
+export interface TakeOptions {
+  /** Gives up its place in the queue. What is let through already stays used. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+const longestTimer = 2 ** 31 - 1;
+
 function afterTimeout(ms: number, call: () => void): () => void {
-  const timer = setTimeout(call, Math.min(ms, 2 ** 31 - 1));
+  const timer = setTimeout(call, ms);
   return () => clearTimeout(timer);
 }
 
 interface Waiter<D extends string> {
-  readonly cost: Readonly<Partial<Record<D, number>>>;
+  readonly cost: Cost<D>;
   resolve(): void;
 }
 
 /**
  * A token bucket in several dimensions, for one process. First come, first served: whoever needs much is not overtaken by those who need little. In any
- * stretch of time no more is let through than a full bucket and what flowed in meanwhile.
+ * stretch of time no more is let through than a full bucket and what flowed in meanwhile, exactly: the bucket counts in whole numbers, gives what has
+ * flowed in by the last whole millisecond, and takes from the next one on. What that costs is less than a millisecond's flow whenever a full bucket is
+ * first used.
  */
-export function createRateLimit<D extends string>({
-  allow,
-  now = () => performance.now(),
-  after = afterTimeout,
-}: RateLimitOptions<D>) {
-  const dimensions = Object.entries(allow) as [D, Allowance][];
-  for (const [name, { most, perMs }] of dimensions)
-    if (!(most > 0 && perMs > 0 && Number.isFinite(most) && Number.isFinite(perMs)))
-      throw new RangeError(`${name} of a rate limit: most and perMs are numbers above 0, not ${most} and ${perMs}`);
-  const left = new Map<D, number>(dimensions.map(([name, { most }]) => [name, most]));
-  let queue: Waiter<D>[] = [];
-  let filledAt = now();
+export function createRateLimit<D extends string>(options: RateLimitOptions<D>) {
+  const { now = () => performance.now(), after = afterTimeout } = options;
+  const wrong = findBadAllowance(options.allow);
+  if (wrong !== null) throw new RangeError(wrong);
+  const allow = structuredClone(options.allow);
+  const readClock = steady(now);
+  const queue = new Set<Waiter<D>>();
+  let bucket = fullBucket(allow);
   let cancel: () => void = () => undefined;
 
-  function fill(): void {
-    const at = now();
-    const passed = Math.max(0, at - filledAt);
-    filledAt = Math.max(filledAt, at);
-    for (const [name, { most, perMs }] of dimensions)
-      left.set(name, Math.min(most, (left.get(name) ?? 0) + (most * passed) / perMs));
-  }
-
-  const wanted = (cost: Waiter<D>["cost"], name: D): number => cost[name] ?? 0;
-
-  /** How long until there is enough for it; 0: now. */
-  function waitFor(cost: Waiter<D>["cost"]): number {
-    let wait = 0;
-    for (const [name, { most, perMs }] of dimensions) {
-      const missing = wanted(cost, name) - (left.get(name) ?? 0);
-      if (missing > 0) wait = Math.max(wait, (missing * perMs) / most);
-    }
-    return wait;
-  }
-
-  function spend(cost: Waiter<D>["cost"]): void {
-    for (const [name] of dimensions) left.set(name, (left.get(name) ?? 0) - wanted(cost, name));
+  /** Lets so much through now, or says how long it is until there is enough; 0: it is through. */
+  function tryToSpend(cost: Cost<D>): number {
+    const at = readClock();
+    const enoughAt = enoughFrom(bucket, cost, allow);
+    if (enoughAt > Math.floor(at)) return enoughAt - at;
+    bucket = spend(bucket, cost, allow, Math.ceil(at));
+    return 0;
   }
 
   function serve(): void {
     cancel();
-    fill();
-    for (let first = queue[0]; first !== undefined; first = queue[0]) {
-      const wait = waitFor(first.cost);
-      // Rounded up: a timer that comes early would only wait once more.
+    for (const first of queue) {
+      const wait = tryToSpend(first.cost);
       if (wait > 0) {
-        cancel = after(Math.ceil(wait), serve);
+        // One that comes early only waits once more.
+        cancel = after(Math.min(Math.ceil(wait), longestTimer), serve);
         return;
       }
-      queue.shift();
-      spend(first.cost);
+      queue.delete(first);
       first.resolve();
-    }
-  }
-
-  function check(cost: Waiter<D>["cost"]): void {
-    for (const [name, amount] of Object.entries(cost) as [D, number][]) {
-      const allowance = allow[name];
-      if (allowance === undefined) throw new RangeError(`this rate limit knows no ${name}`);
-      if (!(amount >= 0)) throw new RangeError(`${name}: a cost is a number from 0, not ${amount}`);
-      if (amount > allowance.most)
-        throw new RangeError(`${name}: ${amount} are never let through at once, ${allowance.most} are`);
     }
   }
 
   return {
     /** Resolves when so much may be used. */
-    take(cost: Waiter<D>["cost"], { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
-      check(cost);
+    take(wanted: Cost<D>, { signal }: TakeOptions = {}): Promise<void> {
+      const cost = { ...wanted };
+      const wrong = findBadCost(cost, allow);
+      if (wrong !== null) throw new RangeError(wrong);
+      if (signal?.aborted === true) return Promise.reject(signal.reason);
+      if (queue.size === 0 && tryToSpend(cost) === 0) return Promise.resolve();
       return new Promise((resolve, reject) => {
-        if (signal?.aborted === true) return reject(signal.reason);
         const onAbort = (): void => {
-          queue = queue.filter((other) => other !== waiter);
+          const wasFirst = isFirst(queue, waiter);
+          queue.delete(waiter);
           reject(signal?.reason);
-          serve();
+          if (wasFirst) serve();
         };
         const waiter: Waiter<D> = {
           cost,
@@ -109,17 +100,19 @@ export function createRateLimit<D extends string>({
           },
         };
         signal?.addEventListener("abort", onAbort, { once: true });
-        queue.push(waiter);
-        if (queue.length === 1) serve();
+        queue.add(waiter);
+        if (queue.size === 1) serve();
       });
     },
-    waiting: (): number => queue.length,
+    waiting: (): number => queue.size,
     /** What may be used at once, right now. */
-    left(): Readonly<Record<D, number>> {
-      fill();
-      return Object.fromEntries(left) as Record<D, number>;
-    },
+    left: (): Readonly<Record<D, number>> => leftIn(bucket, allow, Math.floor(readClock())),
   };
+}
+
+function isFirst<T>(set: ReadonlySet<T>, one: T): boolean {
+  for (const first of set) return first === one;
+  return false;
 }
 
 export type RateLimit<D extends string> = ReturnType<typeof createRateLimit<D>>;

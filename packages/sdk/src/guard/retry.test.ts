@@ -1,7 +1,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { fetchWithRetry, RetryAfterError, readRetryAfter, retry } from "./retry.ts";
+import { fetchWithRetry, RetryAfterError, retry } from "./retry.ts";
+import { readRetryAfter } from "./retry-after.ts";
 
 const quick = { firstMs: 1, longestMs: 4, random: () => 0.5 };
 const failing = (times: number, error: unknown = new Error("down")) => {
@@ -67,6 +68,50 @@ it("Retry-After is seconds or a date, and anything else says nothing", () => {
   expect(readRetryAfter("soon", now)).toBeNull();
 });
 
+it("Retry-After is read as HTTP writes dates, in any zone, and guesses at nothing", () => {
+  const now = Date.UTC(2026, 0, 1);
+  const read = (value: string) => readRetryAfter(value, now);
+  expect(read("Thu, 01 Jan 2026 02:01:30 +0200")).toBe(90_000);
+  expect(read("Wed, 31 Dec 2025 16:01:30 PST")).toBe(90_000);
+  expect(read("Thursday, 01-Jan-26 00:01:30 GMT")).toBe(90_000);
+  // No zone is written, and it is not ours: only a machine elsewhere than in Greenwich would show it.
+  expect(read("Thu Jan  1 00:01:30 2026")).toBe(90_000);
+  for (const garbage of ["-5", "in 120", "1e3", "0x10", "120, 240", "Infinity", "NaN", "120s", "Jan 2030"])
+    expect(read(garbage), garbage).toBeNull();
+  expect(read("9".repeat(400))).toBe(Number.MAX_SAFE_INTEGER);
+});
+
+it("a wait that is asked for is never longer than a day, nor one that makes no sense", async () => {
+  const waits: number[] = [];
+  for (const retryAfterMs of [1e300, Number.POSITIVE_INFINITY, Number.NaN, -1, "9"]) {
+    const gaveUp = new AbortController();
+    const call = retry(() => Promise.reject({ retryAfterMs }), {
+      firstMs: 1,
+      random: () => 0,
+      signal: gaveUp.signal,
+      onRetry({ waitMs }) {
+        waits.push(waitMs);
+        gaveUp.abort(new Error("seen"));
+        throw new Error("of the listener");
+      },
+    });
+    await expect(call).rejects.toThrow("seen");
+  }
+  expect(waits).toEqual([86_400_000, 86_400_000, 0, 0, 0]);
+});
+
+it("an abort is nothing to try again, whoever's signal it was", async () => {
+  let calls = 0;
+  const call = () => {
+    calls += 1;
+    throw new DOMException("enough", "AbortError");
+  };
+  await expect(retry(call, quick)).rejects.toThrow("enough");
+  expect(calls).toBe(1);
+  await expect(retry(call, { ...quick, signal: AbortSignal.abort(new Error("before")) })).rejects.toThrow("before");
+  expect(calls).toBe(1);
+});
+
 describe("fetch with retries", () => {
   let server: Server | null = null;
   afterEach(() => void server?.close());
@@ -100,5 +145,76 @@ describe("fetch with retries", () => {
     const other = await serve({ status: 500 });
     expect((await fetchWithRetry(quick)(other.url)).status).toBe(500);
     expect(other.bodies).toHaveLength(1);
+  });
+
+  const broken = (answers: (Response | Error)[]) => {
+    const asked: RequestInit[] = [];
+    const fetchOnce = async (_: unknown, init?: RequestInit): Promise<Response> => {
+      asked.push(init ?? {});
+      const answer = answers[Math.min(asked.length, answers.length) - 1];
+      if (answer instanceof Response) return answer;
+      throw answer;
+    };
+    return { asked, fetchOnce };
+  };
+  const reset = new TypeError("fetch failed");
+
+  it("sends again over a broken connection only what may be done twice", async () => {
+    const tries = async (init: RequestInit): Promise<number> => {
+      const { asked, fetchOnce } = broken([reset, new Response("fine")]);
+      await fetchWithRetry(quick, fetchOnce)("http://x.test/", init).catch(() => null);
+      return asked.length;
+    };
+    expect(await tries({})).toBe(2);
+    expect(await tries({ method: "PUT", body: "x" })).toBe(2);
+    // It may have been done before the connection broke.
+    expect(await tries({ method: "POST", body: "x" })).toBe(1);
+    expect(await tries({ method: "POST", body: "x", headers: { "Idempotency-Key": "1" } })).toBe(2);
+    expect(await tries({ method: "PUT", body: new ReadableStream(), duplex: "half" } as RequestInit)).toBe(1);
+    expect(await tries({ method: "PUT", body: (async function* () {})() as never, duplex: "half" } as never)).toBe(1);
+  });
+
+  it("is broken off by the signal of its request, of its call and of its options", async () => {
+    const { asked, fetchOnce } = broken([new Response("", { status: 503 })]);
+    const slow = { firstMs: 60_000, random: () => 1 };
+    for (const [where, call] of [
+      [
+        "request",
+        (signal: AbortSignal, go: () => void) =>
+          fetchWithRetry({ ...slow, onRetry: go }, fetchOnce)(new Request("http://x.test/", { signal })),
+      ],
+      [
+        "call",
+        (signal: AbortSignal, go: () => void) =>
+          fetchWithRetry({ ...slow, onRetry: go }, fetchOnce)("http://x.test/", { signal }),
+      ],
+      [
+        "options",
+        (signal: AbortSignal, go: () => void) =>
+          fetchWithRetry({ ...slow, onRetry: go, signal }, fetchOnce)("http://x.test/", {
+            signal: new AbortController().signal,
+          }),
+      ],
+    ] as const) {
+      const gaveUp = new AbortController();
+      const answer = call(gaveUp.signal, () => gaveUp.abort(new Error(`by its ${where}`)));
+      await expect(answer).rejects.toThrow(`by its ${where}`);
+    }
+    expect(asked.every(({ signal }) => signal != null)).toBe(true);
+  });
+
+  it("measures a date by the clock of the server that wrote it", async () => {
+    const headers = {
+      date: "Thu, 01 Jan 2026 00:00:00 GMT",
+      "retry-after": "Thu, 01 Jan 2026 00:00:02 GMT",
+    };
+    const { fetchOnce } = broken([new Response("", { status: 429, headers })]);
+    const waits: number[] = [];
+    await fetchWithRetry(
+      { ...quick, budgetMs: 1000, onRetry: ({ waitMs }) => waits.push(waitMs) },
+      fetchOnce,
+    )("http://x.test/");
+    // Two seconds are beyond the budget: nothing was waited for, and the answer given back.
+    expect(waits).toEqual([]);
   });
 });

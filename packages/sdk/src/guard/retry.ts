@@ -1,3 +1,5 @@
+import { readHttpDate, readRetryAfter } from "./retry-after.ts";
+
 export interface RetryOptions {
   /** Tries in all, the first included. */
   readonly attempts?: number;
@@ -7,9 +9,9 @@ export interface RetryOptions {
   /** No try begins later than this after the first. */
   readonly budgetMs?: number;
   /** Whether another try may help; everything but an abort, when not given. */
-  readonly isRetryable?: (error: unknown) => boolean;
+  readonly isRetryable?: ((error: unknown) => boolean) | undefined;
   readonly signal?: AbortSignal;
-  /** Told before each wait. */
+  /** Told before each wait. What it throws keeps nobody from trying again. */
   readonly onRetry?: (next: { readonly attempt: number; readonly waitMs: number; readonly error: unknown }) => void;
   /** A number in [0, 1), for the jitter. */
   readonly random?: () => number;
@@ -23,7 +25,7 @@ const longestAsked = 24 * 3_600_000;
  * `RetryAfterError` has it), it is waited for that long and never less.
  */
 export async function retry<T>(call: (attempt: number) => T | Promise<T>, options: RetryOptions = {}): Promise<T> {
-  const { attempts = 5, signal, isRetryable = () => true, onRetry } = checkRetry(options);
+  const { attempts = 5, signal, isRetryable = isNoAbort, onRetry } = checkRetry(options);
   const giveUpAt = performance.now() + (options.budgetMs ?? Number.POSITIVE_INFINITY);
   for (let attempt = 1; ; attempt++) {
     signal?.throwIfAborted();
@@ -33,11 +35,17 @@ export async function retry<T>(call: (attempt: number) => T | Promise<T>, option
       if (attempt >= attempts || signal?.aborted === true || !isRetryable(error)) throw error;
       const waitMs = waitBefore(attempt, error, options);
       if (performance.now() + waitMs > giveUpAt) throw error;
-      onRetry?.({ attempt: attempt + 1, waitMs, error });
+      try {
+        onRetry?.({ attempt: attempt + 1, waitMs, error });
+      } catch {
+        // It only listens.
+      }
       await sleep(waitMs, signal);
     }
   }
 }
+
+const isNoAbort = (error: unknown): boolean => (error as { name?: unknown } | null | undefined)?.name !== "AbortError";
 
 function checkRetry(options: RetryOptions): RetryOptions {
   for (const name of ["attempts", "firstMs", "longestMs", "budgetMs"] as const) {
@@ -91,35 +99,41 @@ export class RetryAfterError extends Error {
   }
 }
 
-/** `Retry-After` is a number of seconds or a date; `null` for anything else. A date that has passed is now. */
-export function readRetryAfter(value: string | null, now: number = Date.now()): number | null {
-  if (value === null || value.trim() === "") return null;
-  if (/^\s*\d+(\.\d+)?\s*$/.test(value)) return Number(value) * 1000;
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? null : Math.max(0, at - now);
-}
-
 type FetchLike = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** A `fetch` that waits and tries again where the server says so (429, 503), and where the connection broke before a request without a body that cannot be repeated. */
+/**
+ * A `fetch` that waits and tries again where the server says so (429, 503), and where the connection broke before an answer to a request that may be
+ * repeated: one that only reads or sets, or that has an `Idempotency-Key`. A body that can be read once is sent once.
+ */
 export function fetchWithRetry(options: RetryOptions = {}, fetchOnce: FetchLike = fetch): FetchLike {
   return async (input, init) => {
-    const signal = init?.signal ?? options.signal;
-    const isOnce = isStream(init?.body) || (input instanceof Request && input.body !== null);
+    const request = input instanceof Request ? input : null;
+    const signals = [init?.signal ?? request?.signal, options.signal].filter((signal) => signal != null);
+    const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
+    const isOnce = !isRepeatable(init?.body) || (init?.body == null && request !== null && request.body !== null);
+    const method = init?.method ?? request?.method ?? "GET";
+    const headers = new Headers(init?.headers ?? request?.headers);
+    const actsOnce = /^(?:GET|HEAD|OPTIONS|PUT|DELETE)$/i.test(method) || headers.has("idempotency-key");
     let last: Response | null = null;
     try {
       return await retry(
         async () => {
           last = null;
-          const response = await fetchOnce(input, init);
+          const response = await fetchOnce(input, signal === undefined ? init : { ...init, signal });
           if (response.status !== 429 && response.status !== 503) return response;
           last = response;
-          throw new RetryAfterError(response.status, readRetryAfter(response.headers.get("retry-after")));
+          // Both dates are by the server's clock, which may not be ours.
+          const now = readHttpDate(response.headers.get("date") ?? "") ?? Date.now();
+          throw new RetryAfterError(response.status, readRetryAfter(response.headers.get("retry-after"), now));
         },
         {
           ...options,
-          ...(signal == null ? {} : { signal }),
-          isRetryable: (error) => !isOnce && (options.isRetryable?.(error) ?? true),
+          ...(signal === undefined ? {} : { signal }),
+          isRetryable(error) {
+            if (isOnce) return false;
+            if (options.isRetryable !== undefined) return options.isRetryable(error);
+            return isNoAbort(error) && (actsOnce || error instanceof RetryAfterError);
+          },
           onRetry(next) {
             // Its connection is free for the next try.
             void last?.body?.cancel().catch(() => undefined);
@@ -135,4 +149,10 @@ export function fetchWithRetry(options: RetryOptions = {}, fetchOnce: FetchLike 
   };
 }
 
-const isStream = (body: unknown): boolean => typeof ReadableStream !== "undefined" && body instanceof ReadableStream;
+/** Anything else is a stream of some kind, and read by the first try. */
+const isRepeatable = (body: unknown): boolean =>
+  body == null ||
+  typeof body === "string" ||
+  body instanceof ArrayBuffer ||
+  ArrayBuffer.isView(body) ||
+  [Blob, FormData, URLSearchParams].some((kind) => body instanceof kind);

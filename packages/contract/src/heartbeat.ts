@@ -135,7 +135,12 @@ export function understandNames(message: Record<string, unknown>): Record<string
   const { agentName, agent_name, currentTask, current_task, status, ...rest } = renamed;
   const name = agentName ?? agent_name;
   if (name === undefined || "agentId" in renamed) return renamed;
-  return { agentId: name, ...readTask(currentTask === undefined ? current_task : currentTask), ...readStatus(status), ...rest };
+  return {
+    agentId: name,
+    ...readTask(currentTask === undefined ? current_task : currentTask),
+    ...readStatus(status),
+    ...rest,
+  };
 }
 
 /** A task in free words names no task that Rouse could know: it is what the agent is doing. */

@@ -6,13 +6,13 @@ import {
   type HeartbeatList,
   type HistoryReport,
   type MonoMs,
-  understandNames,
   type SavedEvent,
   type SelfDoubtReport,
   type StepPage,
   type StepQuery,
   type SystemStatus,
   toIso,
+  understandNames,
   type WhyReport,
 } from "@rouse/contract";
 import { type AgentRecord, beatRhythm, howOver } from "@rouse/core";

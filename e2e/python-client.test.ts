@@ -177,11 +177,8 @@ with Agent("w", every=0.1, on_nudge=heard) as agent:
     );
     expect(breaker).toMatchObject({ state: "OPEN" });
     await daemon.rouse.sendNudge("w", "look at the failing call");
-    await until("the nudge is answered", async () =>
-      (await daemon.rouse.events({ after: 0, limit: 1000, agentId: "w" })).find(
-        ({ type, payload }) => type === "NUDGE_ANSWERED" || JSON.stringify(payload).includes("half way"),
-      ),
-    );
+    const { payload } = await eventOnce(daemon, "w", "AGENT_ANSWERED");
+    expect(payload.answer).toMatchObject({ kind: "update", text: "half way" });
     await daemon.rouse.resetCircuitBreaker("w/tool_execution/grep", { reason: "it works again" });
     gates.open("tripped");
     await gates.reached("reset");

@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { readFileSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Recovery } from "@rouse/contract";
@@ -33,13 +34,17 @@ interface Model {
   readonly counts: Readonly<Record<"answer" | "later" | "fail" | "hang" | "pinned", number>>;
   close(): Promise<void>;
 }
-type StartModel = (plan: { wait(text: string): Promise<void> }) => Promise<Model>;
+interface ModelPlan {
+  wait(text: string): Promise<void>;
+  onPinned(): void;
+}
+type StartModel = (plan: ModelPlan) => Promise<Model>;
 
-async function startModel(wait: (text: string) => Promise<void>): Promise<Model> {
+async function startModel(plan: ModelPlan): Promise<Model> {
   const module = (await import(join(repository, "examples", "careful-agent", "model.mjs"))) as {
     startModel: StartModel;
   };
-  const model = await module.startModel({ wait });
+  const model = await module.startModel(plan);
   afterwards(() => model.close());
   return model;
 }
@@ -56,9 +61,20 @@ describe(`examples/careful-agent, killed at random ${kills} times (E2E_SEED=${se
     const report = join(folder, "report.jsonl");
     let killed = 0;
     // The last answer waits for the last kill: the agent is never done before.
-    const model = await startModel(async (text) => {
-      if (text.startsWith(`text${files} `)) await until("the last kill", () => killed === kills, 600_000);
+    let onPinned: () => void = () => undefined;
+    const model = await startModel({
+      async wait(text) {
+        if (text.startsWith(`text${files} `)) await until("the last kill", () => killed === kills, 600_000);
+      },
+      onPinned: () => onPinned(),
     });
+    const pinned = (): Promise<void> =>
+      new Promise((resolve) => {
+        onPinned = resolve;
+      });
+    const watcher = watch(folder);
+    afterwards(() => watcher.close());
+    const written = (): Promise<unknown> => once(watcher, "change");
     let daemon = await startDaemon({ config: patient });
     const agent = join(repository, "examples", "careful-agent", "agent.mjs");
     const options = ["--task", "notes", "--restart", "on-failure:100", "--env", `MODEL_URL=${model.url}`];
@@ -70,8 +86,10 @@ describe(`examples/careful-agent, killed at random ${kills} times (E2E_SEED=${se
         const file = holderOf(daemon.home, "careful");
         return agentLives(file) && file.agent?.pid !== last && file.agent?.pid;
       });
-      // A random moment is what is tried here; nothing is waited for.
-      await pause(random() * 1000);
+      // Random moments are what is tried here. Most of them fall between an effect and the checkpoint after it.
+      const [kind, anyTime, soonAfter] = [random(), random() * 1000, random() * 5];
+      if (kind < 0.3 || model.board.size >= files - 1) await pause(anyTime);
+      else await (kind < 0.5 ? pinned() : written()).then(() => pause(soonAfter));
       const isDaemonsTurn = random() < 0.2;
       const isFirst = random() < 0.5;
       if (isDaemonsTurn && isFirst) await daemon.end("SIGKILL");
@@ -86,9 +104,9 @@ describe(`examples/careful-agent, killed at random ${kills} times (E2E_SEED=${se
     const { incarnation } = await agentOnce(daemon, "careful", "finishes", ({ over }) => over?.how === "finished");
     expect(incarnation).toBe(kills + 1);
     const lines = readFileSync(report, "utf8").trim().split("\n");
-    const written = lines.map((line) => JSON.parse(line) as { key: string; note: string });
-    expect(written.map(({ key }) => key)).toEqual(numbers.map(keyOf));
-    expect(model.board).toEqual(new Map(written.map(({ key, note }) => [key, [note]])));
+    const notes = lines.map((line) => JSON.parse(line) as { key: string; note: string });
+    expect(notes.map(({ key }) => key)).toEqual(numbers.map(keyOf));
+    expect(model.board).toEqual(new Map(notes.map(({ key, note }) => [key, [note]])));
 
     const saved = await daemon.rouse.checkpoints("notes", { limit: 100 });
     expect(saved.map(({ step }) => step)).toEqual([0, ...numbers].toReversed());

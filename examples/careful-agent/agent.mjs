@@ -60,6 +60,7 @@ const readNote = (name) => ({
     const text = await agent.tool("read", { name }, () => readFile(join(folder, name), "utf8"));
     const note = await ask(text);
     agent.tokens(text.length + note.length);
+    await writeOnce(context, { name, note });
     // The board knows a note by the key of its step: sent again, it is the same note.
     const pinned = await agent.fetch(`${model}/board`, {
       method: "POST",
@@ -67,7 +68,6 @@ const readNote = (name) => ({
       headers: { "idempotency-key": context.key },
     });
     if (!pinned.ok) throw new Error(`the board answered ${pinned.status}`);
-    await writeOnce(context, { name, note });
     console.log(`step ${context.number} done: ${name}`);
     return { ...notes, [name]: note };
   },

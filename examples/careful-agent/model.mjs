@@ -5,8 +5,8 @@ import { pathToFileURL } from "node:url";
 
 const usual = ["answer", "later", "answer", "fail", "answer", "hang", "answer", "answer", "fail", "fail", "fail"];
 
-/** `wait(text)` may hold an answer back. */
-export async function startModel({ script = usual, port = 0, wait = async () => undefined } = {}) {
+/** `wait(text)` may hold an answer back; `onPinned(key)` hears of each note. */
+export async function startModel({ script = usual, port = 0, wait = async () => {}, onPinned = () => {} } = {}) {
   const board = new Map();
   const counts = { answer: 0, later: 0, fail: 0, hang: 0, pinned: 0 };
   let at = 0;
@@ -34,6 +34,7 @@ export async function startModel({ script = usual, port = 0, wait = async () => 
     if (isNew) board.set(key, []);
     if (isNew || board.get(key)[0] !== note) board.get(key).push(note);
     response.writeHead(isNew ? 201 : 200).end();
+    onPinned(key);
   }
 
   const server = createServer((request, response) => {

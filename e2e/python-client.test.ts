@@ -74,7 +74,7 @@ describe("examples/worker_sdk.py", () => {
   const start = (daemon: Daemon, task: string) =>
     startProgram("python3", [join(examples, "worker_sdk.py"), ...files], {
       home: daemon.home,
-      environment: { PYTHONDONTWRITEBYTECODE: "1", ROUSE_TASK_ID: task },
+      environment: { PYTHONDONTWRITEBYTECODE: "1", ROUSE_TOKEN: daemon.token, ROUSE_AGENT_ID: "counter", ROUSE_TASK_ID: task },
     });
 
   tries(
@@ -85,19 +85,19 @@ describe("examples/worker_sdk.py", () => {
         expect(await endsWell(start(daemon, `count-${life}`))).toMatch(
           /^step 1: .*\nstep 2: .*\nstep 3: .*\n\d+ words\n$/,
         );
-        expect(await daemon.rouse.getAgentHealth("example-sdk-py")).toMatchObject({
+        expect(await daemon.rouse.getAgentHealth("counter")).toMatchObject({
           state: "HEALTHY",
           incarnation: life,
           activity: { kind: "FINISHED" },
           metrics: { toolCallCount: 3, errorCount: null },
         });
-        const { beats } = await daemon.rouse.why("example-sdk-py");
+        const { beats } = await daemon.rouse.why("counter");
         expect(beats).toMatchObject({ lost: 0, stale: 0, refused: 0 });
         const saved = await daemon.rouse.checkpoints(`count-${life}`, { limit: 3 });
         expect(saved.map(({ step }) => step)).toEqual([3, 2, 1]);
         expect(saved[0]?.stepName).toMatch(/^counted .*CONTRIBUTING\.md$/);
       }
-      const { steps } = await daemon.rouse.steps("example-sdk-py");
+      const { steps } = await daemon.rouse.steps("counter");
       expect(steps.map(({ kind }) => kind)).toEqual(Array(6).fill(["tool_call", "tool_result"]).flat());
       expect((await daemon.cli("checkpoints", "verify", "count-2")).code).toBe(0);
     },
@@ -226,6 +226,31 @@ with Agent("parent", every=0.05) as agent:
     expect((await daemon.rouse.getAgentHealth("parent")).metrics.toolCallCount).toBe(1);
     gates.open("after");
     expect(await endsWell(running)).toBe("child ended with 7\n");
+  });
+
+  tries("sends no beats from a process that its agent started, whose steps and checkpoints count", async () => {
+    const daemon = await startDaemon();
+    const running = python(
+      `
+import subprocess
+if os.environ.get("PART") == "child":
+    with Agent(every=0.05) as agent:
+        with agent.tool("part"):
+            pass
+        print(agent.checkpoint(2, "child", wait=30))
+else:
+    with Agent("boss", task="parts", every=0.05) as agent:
+        print(agent.checkpoint(1, "boss", wait=30), flush=True)
+        own = {**os.environ, "PART": "child", "ROUSE_AGENT_ID": "boss", "ROUSE_TASK_ID": "parts"}
+        child = subprocess.run([sys.executable, "-c", open("/proc/self/cmdline").read().split("\\0")[2]], env=own, stderr=subprocess.PIPE)
+        print("speaks for boss already" in child.stderr.decode(), child.returncode)
+`,
+      daemon.home,
+    );
+    expect(await endsWell(running)).toBe("saved\nsaved\nTrue 0\n");
+    expect(await daemon.rouse.getAgentHealth("boss")).toMatchObject({ incarnation: 1, activity: { kind: "FINISHED" } });
+    expect((await daemon.rouse.why("boss")).beats).toMatchObject({ duplicates: 0, stale: 0, refused: 0 });
+    expect((await daemon.rouse.steps("boss")).steps).toHaveLength(2);
   });
 
   tries("leaves an agent alone that has no Rouse: one warning, and its work is done", async () => {

@@ -160,13 +160,17 @@ class Agent:
 
     def __init__(self, id=None, task=None, type=None, every=5.0, on_nudge=None, breakers=None):
         env = os.environ.get
-        self.id, self.task = id or env("ROUSE_AGENT_ID"), task or env("ROUSE_TASK_ID") or None
+        # In an agent that Rouse started the environment decides: its token speaks for that agent and task alone.
+        told = env("ROUSE_AGENT_ID") if env("ROUSE_TOKEN") else None
+        self.id = told or id or env("ROUSE_AGENT_ID")
+        self.task = (env("ROUSE_TASK_ID") or task if told else task or env("ROUSE_TASK_ID")) or None
         if not self.id:
             raise ValueError("an agent needs an id: Agent(\"worker-1\"), or ROUSE_AGENT_ID")
         self.type, self.every, self.on_nudge, self.rules = type, every, on_nudge, breakers or {}
         # Rouse numbers the lives of the agents it started; any other announces each life.
         life, self.recovered = env("ROUSE_INCARNATION", ""), None
-        self.life = int(life) if life.isdigit() and self.id == env("ROUSE_AGENT_ID") else 0
+        self.life = int(life) if life.isdigit() and told else 0
+        self.guest = _speak_for(self.id)
         with contextlib.suppress(ValueError):
             self.recovered = json.loads(env("ROUSE_RECOVERY") or "null") if self.life else None
         self.facts, self.totals = {"status": "RUNNING"}, collections.Counter()
@@ -330,7 +334,7 @@ class Agent:
                 self.urgent, last = False, self.closing
             try:
                 self._say_all()
-                self.problem, pause, done = None, self.every, last and not self.saves
+                self.problem, pause, done = None, self.every, last and not self.saves and not self.steps
             except _Over as over:
                 self.silent = True
                 self._warn("over", str(over))
@@ -343,7 +347,7 @@ class Agent:
                 self.tried.notify_all()
 
     def _say_all(self):
-        if self.life == 0:
+        if self.life == 0 and not self.guest:
             said = {"agentId": self.id, "agentType": self.type, "taskId": self.task}
             self.life = self._ask("agents", {k: v for k, v in said.items() if v is not None})["incarnation"]
         while self.saves:
@@ -356,6 +360,8 @@ class Agent:
             except _Refused as refused:
                 self._warn("steps", f"Rouse refused steps of {self.id}: {refused}")
             self.batch = None
+        if self.guest:
+            return
         if self.beat is not None:  # It was not answered, so it is sent again as it was; then comes how things are now.
             self._hear(self._ask("heartbeats", self.beat[0]))
         self.beat = self._next_beat()
@@ -510,6 +516,18 @@ def _after_fork():
 
 
 os.register_at_fork(after_in_child=_after_fork)
+
+
+def _speak_for(id):
+    """Whether another process speaks for this agent: one that started us. Then our steps count, and we send no beats."""
+    name, _, pid = os.environ.get("ROUSE_SPEAKER", "").rpartition("/")
+    with contextlib.suppress(ValueError, OSError):
+        if name == id and int(pid) not in (0, os.getpid()):
+            os.kill(int(pid), 0)
+            log.warning("process %s speaks for %s already, so this one sends no beats; its steps and checkpoints count", pid, id)
+            return True
+    os.environ["ROUSE_SPEAKER"] = f"{id}/{os.getpid()}"
+    return False
 
 
 def _find_rouse():

@@ -4,13 +4,12 @@
     rouse spawn --name counter --task count-words -- python3 examples/worker_sdk.py README.md CHANGELOG.md
 """
 
-import os
 import pathlib
 import sys
 
 from rouse_client import Agent
 
-with Agent(os.environ.get("ROUSE_AGENT_ID", "example-sdk-py"), task=os.environ.get("ROUSE_TASK_ID", "count-words")) as agent:
+with Agent("example-sdk-py", task="count-words") as agent:
 
     @agent.tool("read")
     def read(name):

@@ -74,7 +74,12 @@ describe("examples/worker_sdk.py", () => {
   const start = (daemon: Daemon, task: string) =>
     startProgram("python3", [join(examples, "worker_sdk.py"), ...files], {
       home: daemon.home,
-      environment: { PYTHONDONTWRITEBYTECODE: "1", ROUSE_TOKEN: daemon.token, ROUSE_AGENT_ID: "counter", ROUSE_TASK_ID: task },
+      environment: {
+        PYTHONDONTWRITEBYTECODE: "1",
+        ROUSE_TOKEN: daemon.token,
+        ROUSE_AGENT_ID: "counter",
+        ROUSE_TASK_ID: task,
+      },
     });
 
   tries(

@@ -2,8 +2,8 @@
 
     with Agent("worker-1", task="fix-42") as agent:
         done, state = agent.resume({"files": []})
-        with agent.tool("grep", {"pattern": "TODO"}) as call:
-            call.result = grep("TODO")
+        with agent.tool("grep", {"pattern": "def "}) as call:
+            call.result = grep("def ")
         agent.checkpoint(done + 1, state)
 
 In an agent that Rouse started, ROUSE_* in the environment says everything; elsewhere the data folder of a Rouse on this
@@ -283,8 +283,11 @@ class Agent:
             return 0, initial
         with contextlib.suppress(OSError, ValueError, TypeError):
             return told["step"], json.loads(pathlib.Path(told["stateFile"]).read_text("utf8"))
-        answer = retry(lambda: self._ask(f"checkpoints/{told['checkpoint']}"))
-        return told["step"], answer["state"]
+        try:
+            return told["step"], retry(lambda: self._ask(f"checkpoints/{told['checkpoint']}"))["state"]
+        except Exception as problem:
+            self._warn("resume", f"nobody can say where task {self.task} stands, so it starts over: {problem}")
+            return 0, initial
 
     def nudges(self):
         """Nudges that were not read yet, for an agent without `on_nudge`. They count as seen by the agent from now on."""
@@ -438,7 +441,8 @@ class Agent:
     def _ask(self, path, body=None, key=None, timeout=10):
         """The answer. Raises `_Refused` when asking again would not help, `_Over` when this life is over."""
         url, token = _find_rouse()
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", **({"Idempotency-Key": key} if key else {})}
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        headers.update({"Idempotency-Key": key} if key else {})
         data = None if body is None else json.dumps(body).encode()
         try:
             with _opener.open(urllib.request.Request(f"{url}/api/v1/{path}", data, headers), timeout=timeout) as answer:
@@ -446,8 +450,8 @@ class Agent:
                 return said
         except urllib.error.HTTPError as error:
             said = {}
-            with contextlib.suppress(ValueError, OSError):
-                said = json.load(error)
+            with contextlib.suppress(ValueError, OSError, TypeError):
+                said = dict(json.load(error))
             why = f"{error.code}: {said.get('detail') or said.get('problem') or said.get('because')}"[:300]
             if said.get("because") == "old-incarnation":
                 raise _Over(f"a later life of {self.id} has begun; this one says nothing more") from None
@@ -515,15 +519,16 @@ def _after_fork():
             breaker.lock = threading.Lock()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _speak_for(id):
     """Whether another process speaks for this agent: one that started us. Then our steps count, and we send no beats."""
     name, _, pid = os.environ.get("ROUSE_SPEAKER", "").rpartition("/")
     with contextlib.suppress(ValueError, OSError):
-        if name == id and int(pid) not in (0, os.getpid()):
-            os.kill(int(pid), 0)
+        if name == id and os.name == "posix" and int(pid) not in (0, os.getpid()):
+            os.kill(int(pid), 0)  # It lives.
             log.warning("process %s speaks for %s already, so this one sends no beats; its steps and checkpoints count", pid, id)
             return True
     os.environ["ROUSE_SPEAKER"] = f"{id}/{os.getpid()}"
@@ -550,7 +555,8 @@ def _digest(value):
 
 
 def _time(seconds):
-    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    date = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
+    return date.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def canonical(value):

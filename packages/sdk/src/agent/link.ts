@@ -1,6 +1,6 @@
 import type { Fault } from "@rouse/contract";
 import { type Call, faultOf, isProblem, send } from "../call-api.ts";
-import { readRetryAfter } from "../guard/retry.ts";
+import { readRetryAfter } from "../guard/retry-after.ts";
 import type { Line } from "../open-line.ts";
 import type { Connection } from "./agent-api.ts";
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { canonicalJson, type Heartbeat, type StepEvent } from "@rouse/contract";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import type { Fetch } from "../open-line.ts";
-import type { Agent, AgentOptions } from "./agent-api.ts";
+import type { AgentOptions } from "./agent-api.ts";
 import { rouse } from "./start-agent.ts";
 
 export interface Asked {
@@ -27,13 +27,6 @@ export const problem = (status: number, code: string, detail = code): Instead =>
   body: { type: "about:blank", title: code, status, detail, code, retryable: status === 503 },
 });
 export const unreachable = "unreachable";
-
-const open = new Set<Agent>();
-afterEach(async () => {
-  const agents = [...open];
-  open.clear();
-  for (const agent of agents) await agent.close();
-});
 
 /** Answers as Rouse does as long as all is well; `instead` says where it is not. Everything it was asked is kept. */
 export function scriptedRouse() {
@@ -101,7 +94,7 @@ export function scriptedRouse() {
         onWarning: (text) => warnings.push(text),
         ...options,
       });
-      open.add(agent);
+      onTestFinished(agent.close);
       return { agent, warnings };
     },
   };

@@ -47,6 +47,8 @@ const calls: readonly Call[] = [
   ["recordHeartbeat", { agentId: "not an id" }],
   ["recordHeartbeat", { agentId: "rouse.helper" }],
   ["recordHeartbeat", { agent_id: "snake", current_task_id: "task-2", token_count: 5 }],
+  ["recordHeartbeat", { agentName: "sam", currentTask: "AGT-7", status: "working" }],
+  ["getLastHeartbeat", "sam"],
   ["recordHeartbeat", { agentId: "breaking", healthMetrics: { consecutiveFailures: 9 } }],
   ["recordHeartbeat", { agentId: "waiting", waitingFor: "provider", waitingUntil: "2099-01-01T00:00:00Z" }],
   ["recordHeartbeat", { agentId: "done", status: "FINISHED" }],
@@ -138,7 +140,8 @@ async function overHttp(): Promise<Outcome[]> {
 }
 
 /** Some of the calls are wrong on purpose; their answers are held against the document all the same. */
-const saysWhatItShouldNot = (body: string): boolean => /"not an id"|"kill"|agent_id|"rouse\.helper"/.test(body);
+const saysWhatItShouldNot = (body: string): boolean =>
+  /"not an id"|"kill"|agent_id|agentName|"rouse\.helper"/.test(body);
 
 /** Seed 000, section 6, method for method. */
 const promisedMethods = [

@@ -71,6 +71,8 @@ describe("an agent with a token of its own", () => {
     expect(acceptedBy(await agent.says({ agent_id: "own", current_task_id: "fix-42", incarnation: 2 }))).toEqual(
       accepted,
     );
+    const byName = { agentName: "own", currentTask: "fix-42", status: "working" };
+    expect(acceptedBy(await agent.says(byName))).toEqual(accepted);
     const { json } = await agent.says([{ agentId: "own" }, { agentId: "own", taskId: "fix-42" }]);
     expect((json as { acks: HeartbeatAck[] }).acks.map(({ status }) => status)).toEqual(["accepted", "accepted"]);
     const lines = await agent.send({
@@ -136,6 +138,9 @@ describe("a token that speaks for somebody else", () => {
     ["in camel case", { agentId: "victim", status: "FINISHED" }],
     ["in snake case", { agent_id: "victim", status: "FINISHED" }],
     ["under both names", { agentId: "victim", agent_id: "liar", status: "FINISHED" }],
+    ["by agentName", { agentName: "victim", status: "completed" }],
+    ["by agentName, with its own name beside it", { agent_id: "victim", agentName: "liar", status: "FINISHED" }],
+    ["by agentName in a batch", [{ agentName: "liar" }, { agentName: "victim", status: "done" }]],
     ["in a batch with its own", [{ agentId: "liar" }, { agentId: "victim", status: "FINISHED" }, { agentId: "liar" }]],
   ])("is refused and recorded %s, and nothing of it is taken", async (_, said) => {
     await sendBeat(daemon, { agentId: "victim", status: "RUNNING" });
@@ -176,6 +181,7 @@ describe("a token that speaks for somebody else", () => {
     ["in camel case", { agentId: "straying", taskId: "deploy" }],
     ["in snake case", { agent_id: "straying", task_id: "deploy" }],
     ["under the older name", { agent_id: "straying", current_task_id: "deploy" }],
+    ["as its currentTask", { agentName: "straying", currentTask: "deploy" }],
     [
       "under several names, the last of which counts",
       { agent_id: "straying", task_id: "fix-42", current_task_id: "deploy" },

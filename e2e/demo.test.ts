@@ -11,11 +11,15 @@ afterEach(cleanUp);
 
 const demoFolders = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith("rouse-demo-"));
 
-it("the demo shows agents that work, one nudged back, one stopped and resumed, one that crashed, and cleans up", async () => {
+it("the demo shows agents that work, one whose breaker opens and closes, one nudged back, one stopped and resumed, one that crashed, and cleans up", async () => {
   const before = demoFolders();
   const home = join(makeFolder(), "home");
   const { code, stdout, stderr } = await runRouse(["demo"], { home });
   expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toMatch(
+    /bob +breaker of external_api\/model CLOSED → OPEN(?:.|\n)*bob +.* OPEN → HALF_OPEN(?:.|\n)*bob +.* HALF_OPEN → CLOSED/,
+  );
+  expect(stdout).not.toMatch(/bob +stopped/);
   expect(stdout).toMatch(/lou +nudged: FACT: The same call/);
   expect(stdout).toMatch(/lou +took the hint/);
   expect(stdout).toMatch(/hank +stopped, all its processes: 3 expected beats missed, and its owner's rule/);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AgentRegistration } from "./agent.ts";
-import { AgentId, agentStatuses, Heartbeat, Id, renameSnakeCase } from "./heartbeat.ts";
+import { AgentId, agentStatuses, Heartbeat, Id, renameSnakeCase, understandNames } from "./heartbeat.ts";
 
 describe("an id", () => {
   it.each(["a", "worker-1", "team.build:7@host+x_y", "0", "x".repeat(128)])("may be %j", (id) => {
@@ -99,6 +99,61 @@ describe("snake case", () => {
     const renamed = renameSnakeCase(JSON.parse('{"agent_id":"a","__proto__":{"agentId":"root"}}'));
     expect(Object.getPrototypeOf(renamed)).toBe(Object.prototype);
     expect(renamed).toEqual({ agentId: "a" });
+  });
+});
+
+describe("a heartbeat with agentName, currentTask and status", () => {
+  const read = (message: Record<string, unknown>) => Heartbeat.parse(understandNames(message));
+
+  it("is understood, in snake case, too", () => {
+    const understood = { agentId: "sam", taskId: "AGT-7", status: "RUNNING" };
+    expect(read({ agentName: "sam", currentTask: "AGT-7", status: "working" })).toEqual(understood);
+    expect(read({ agent_name: "sam", current_task: "AGT-7", status: "busy" })).toEqual(understood);
+    expect(read({ agentName: "sam" })).toEqual({ agentId: "sam" });
+  });
+
+  it.each([
+    ["working", "RUNNING"],
+    ["Busy", "RUNNING"],
+    ["idle", "IDLE"],
+    ["offline", "IDLE"],
+    ["completed", "FINISHED"],
+    ["DEGRADED", "DEGRADED"],
+    ["vibing", undefined],
+    ["constructor", undefined],
+  ])("says %j of its agent, which is read as %s", (status, understood) => {
+    expect(read({ agentName: "sam", status }).status).toBe(understood);
+  });
+
+  it("may name its task in free words: that is what it does, and no task", () => {
+    const said = read({ agentName: "sam", currentTask: "fix the login page", status: "working" });
+    expect(said).toEqual({ agentId: "sam", phase: "fix the login page", status: "RUNNING" });
+    expect(read({ agentName: "sam", currentTask: "x ".repeat(200) }).phase).toHaveLength(200);
+    expect(read({ agentName: "sam", currentTask: "", status: "" })).toEqual({ agentId: "sam" });
+    expect(read({ agentName: "sam", currentTask: null })).toEqual({ agentId: "sam", taskId: null });
+  });
+
+  it("is of the agent that agentId names, or agent_id, where there is one, in whatever order", () => {
+    const mixed = { agentName: "other", currentTask: "o", agentId: "own", taskId: "t" };
+    expect(read(mixed)).toEqual({ agentId: "own", taskId: "t" });
+    expect(read({ agent_id: "own", agentName: "other" })).toEqual({ agentId: "own" });
+    expect(read({ agentName: "other", agent_id: "own" })).toEqual({ agentId: "own" });
+    expect(read({ agentName: "sam", currentTask: "o", task_id: "t" })).toEqual({ agentId: "sam", taskId: "t" });
+  });
+
+  it.each([
+    { agentName: "Sam Smith" },
+    { agentName: 7 },
+    { agentName: "sam", currentTask: 7 },
+    { agentName: "sam", status: 7 },
+  ])("is refused where it is %j", (wrong) => {
+    expect(Heartbeat.safeParse(understandNames(wrong)).success).toBe(false);
+  });
+
+  it("with an agentId leaves its status to the rules: a word that nobody knows is refused", () => {
+    const message = { agentId: "own", agentName: "other", status: "working" };
+    expect(understandNames(message)).toBe(message);
+    expect(Heartbeat.safeParse(message).success).toBe(false);
   });
 });
 

@@ -88,7 +88,7 @@ export const Heartbeat = z
   .meta({
     id: "Heartbeat",
     description:
-      "Only agentId is needed. Unknown fields are ignored. checksum, when given, is the SHA-256 (hex) of the canonical JSON (RFC 8785) of this object without its checksum field.",
+      "Only agentId is needed. Unknown fields are ignored. Snake case is understood, and so are agentName, currentTask and a status in free words. checksum, when given, is the SHA-256 (hex) of the canonical JSON (RFC 8785) of this object without its checksum field.",
   });
 export type Heartbeat = z.infer<typeof Heartbeat>;
 
@@ -122,6 +122,53 @@ export function renameSnakeCase(message: Record<string, unknown>): Record<string
     if (name !== undefined && name !== "__proto__") renamed[name] = value;
   }
   return renamed;
+}
+
+/**
+ * A heartbeat under the names of this contract. One with an `agentId` is read as it is; then snake case counts, and last
+ * the names of Convex-style agents: `agentName`, `currentTask` and a `status` in words of their own. Whoever checks for
+ * whom a heartbeat speaks must read it through here, too: otherwise the one name is checked and the other believed.
+ */
+export function understandNames(message: Record<string, unknown>): Record<string, unknown> {
+  if ("agentId" in message) return message;
+  const renamed = renameSnakeCase(message);
+  const { agentName, agent_name, currentTask, current_task, status, ...rest } = renamed;
+  const name = agentName ?? agent_name;
+  if (name === undefined || "agentId" in renamed) return renamed;
+  return {
+    agentId: name,
+    ...readTask(currentTask === undefined ? current_task : currentTask),
+    ...readStatus(status),
+    ...rest,
+  };
+}
+
+/** A task in free words names no task that Rouse could know: it is what the agent is doing. */
+function readTask(task: unknown): Record<string, unknown> {
+  if (task === undefined || task === "") return {};
+  return typeof task === "string" && !idPattern.test(task) ? { phase: task.slice(0, 200) } : { taskId: task };
+}
+
+/**
+ * What free words mean by a status. Any other word says nothing; `offline` is no `FINISHED`, which would complete the
+ * agent's tasks.
+ */
+const statusWords: ReadonlyMap<string, AgentStatus> = new Map<string, AgentStatus>([
+  ...agentStatuses.map((status) => [status.toLowerCase(), status] as const),
+  ["working", "RUNNING"],
+  ["busy", "RUNNING"],
+  ["active", "RUNNING"],
+  ["in_progress", "RUNNING"],
+  ["offline", "IDLE"],
+  ["done", "FINISHED"],
+  ["completed", "FINISHED"],
+  ["error", "FAILED"],
+]);
+
+function readStatus(status: unknown): Record<string, unknown> {
+  if (typeof status !== "string") return status === undefined ? {} : { status };
+  const known = statusWords.get(status.toLowerCase());
+  return known === undefined ? {} : { status: known };
 }
 
 export const AckStatus = z.enum(["accepted", "duplicate", "stale", "rejected"]).meta({ id: "AckStatus" });

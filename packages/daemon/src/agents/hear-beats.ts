@@ -12,8 +12,8 @@ import {
   type MonoMs,
   printable,
   recogniseHeartbeat,
-  renameSnakeCase,
   toIso,
+  understandNames,
 } from "@rouse/contract";
 import type { HeartbeatSignal, Reply, Signal } from "@rouse/core";
 import type { Host } from "../engine/engine.ts";
@@ -214,7 +214,7 @@ export function readBeat(sent: unknown, time: EpochMs): HeartbeatSignal | Refuse
     return { refused: true, agentId: "", sequenceNumber: null, problem: "a heartbeat is a JSON object" };
   }
   const message = sent as Record<string, unknown>;
-  const named = "agentId" in message ? message : renameSnakeCase(message);
+  const named = understandNames(message);
   let beat = recogniseHeartbeat(named);
   if (beat === null) {
     const parsed = Heartbeat.safeParse(named);

@@ -6,13 +6,13 @@ import {
   type HeartbeatList,
   type HistoryReport,
   type MonoMs,
-  renameSnakeCase,
   type SavedEvent,
   type SelfDoubtReport,
   type StepPage,
   type StepQuery,
   type SystemStatus,
   toIso,
+  understandNames,
   type WhyReport,
 } from "@rouse/contract";
 import { type AgentRecord, beatRhythm, howOver } from "@rouse/core";
@@ -199,6 +199,6 @@ const isQuick = ({ seen: { terminal }, work: { activity } }: AgentRecord): boole
 /** A beat is kept as it was sent, and shown with its fields named as in the contract. */
 function asUnderstood(body: string): Heartbeat {
   const sent = JSON.parse(body) as Record<string, unknown>;
-  const beat = Heartbeat.safeParse("agentId" in sent ? sent : renameSnakeCase(sent));
+  const beat = Heartbeat.safeParse(understandNames(sent));
   return beat.success ? beat.data : (sent as Heartbeat);
 }

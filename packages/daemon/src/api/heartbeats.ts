@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Fault, type HeartbeatAck, renameSnakeCase } from "@rouse/contract";
+import { Fault, type HeartbeatAck, understandNames } from "@rouse/contract";
 import { readBeat } from "../agents/hear-beats.ts";
 import { findOverreach } from "../home/agent-token.ts";
 import type { Monitor, SentBeat } from "../monitor.ts";
@@ -92,7 +92,7 @@ function vouchFor(monitor: Monitor, agent: AgentSpeaker, sent: readonly SentBeat
     if (typeof one.beat !== "object" || one.beat === null) return one;
     const message = one.beat as Record<string, unknown>;
     const { isWorkOf } = monitor.help.tasks;
-    const all = "agentId" in message ? message : renameSnakeCase(message);
+    const all = understandNames(message);
     const said = leaveForeignTask(agent, all, isWorkOf);
     const overreach = findOverreach(agent, said, isWorkOf);
     const isWhole = said === all && (agent.incarnation === null || said["incarnation"] !== undefined);

@@ -1,5 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
+import type { BreakerNews } from "@rouse/contract";
+import { BreakerOpenError, createBreaker } from "@rouse/sdk";
 
 /**
  * One small agent of `rouse demo`. It works through its steps, saves a checkpoint after each, beats by a timer, and
@@ -24,6 +26,8 @@ const stepTakes = 1200;
 const beatEvery = 800;
 /** Long enough for several beats during one tool, which show that a timer sends them. */
 const toolTakes = 6000;
+/** A minute in earnest: so long the model is left alone after three failures. */
+const leftAloneFor = 2500;
 
 interface Ack {
   readonly commands: readonly { readonly id: string; readonly kind: string; readonly message?: string }[];
@@ -32,6 +36,7 @@ interface Ack {
 let step = recovery?.step ?? 0;
 let nudged = false;
 let seen: string[] = [];
+let news: BreakerNews[] = [];
 let open: { kind: "tool"; name: string; timeoutSeconds: number } | null = null;
 
 async function post<T>(path: string, body: unknown): Promise<T | null> {
@@ -46,7 +51,8 @@ async function post<T>(path: string, body: unknown): Promise<T | null> {
 
 async function beat(): Promise<void> {
   const progressIndicator = `step ${step} of ${steps.length}`;
-  const said = { agentId, taskId, status: "RUNNING", progressIndicator, open, seen };
+  const said = { agentId, taskId, status: "RUNNING", progressIndicator, open, seen, breakers: news };
+  news = [];
   const ack = await post<Ack>("/api/v1/heartbeats", said);
   seen = [];
   for (const { id, kind, message } of ack?.commands ?? []) {
@@ -84,9 +90,48 @@ async function tellCall(id: string, args: string, text: string): Promise<void> {
   ]);
 }
 
+const breaker = createBreaker({
+  name: "external_api/model",
+  recoveryTimeout: leftAloneFor,
+  onChange({ name: operation, to: state }) {
+    news.push({ operation, state, ...(state === "OPEN" ? { failures: 3, retryInSeconds: leftAloneFor / 1000 } : {}) });
+    tellChange();
+  },
+});
+let telling: Promise<void> = Promise.resolve();
+
+/** Each change in a beat of its own, one after the other. */
+function tellChange(): void {
+  telling = telling.then(beat);
+}
+
+let asked = 0;
+
+/** A model that is overloaded when it is asked first. */
+async function askModel(): Promise<string> {
+  asked += 1;
+  await pause(300);
+  if (asked <= 3) throw new Error("503 overloaded");
+  return "the answer";
+}
+
+/** Asks again and again, and lets its breaker say when there is no sense in that. */
+async function askUntilAnswered(): Promise<void> {
+  for (;;) {
+    try {
+      console.log(`the model: ${await breaker.run(askModel)}`);
+      return;
+    } catch (error) {
+      console.log(error instanceof BreakerOpenError ? `not asked: ${error.message}` : `the model: ${String(error)}`);
+    }
+    await pause(400);
+  }
+}
+
 async function failAsGiven(): Promise<void> {
   if (recovery !== null) return;
   if (role === "looper" && step === 2) return loop();
+  if (role === "caller" && step === 1) return askUntilAnswered();
   if (role === "crasher" && step === 2) {
     console.log("Segmentation fault (as good as)");
     process.exit(139);

@@ -1,4 +1,4 @@
-import { type EvidenceClass, evidenceClasses, type SavedEvent } from "@rouse/contract";
+import { type BreakerState, type EvidenceClass, evidenceClasses, type SavedEvent } from "@rouse/contract";
 import type { RouseClient } from "@rouse/sdk";
 import { describeEvent } from "../cli/show/describe-event.ts";
 import type { Surroundings } from "../cli/surroundings.ts";
@@ -19,7 +19,7 @@ export const cast = [
   { name: "lou", role: "looper" },
   { name: "cora", role: "crasher" },
   { name: "ada", role: "worker" },
-  { name: "bob", role: "worker" },
+  { name: "bob", role: "caller" },
 ] as const;
 
 export interface Story {
@@ -42,7 +42,9 @@ export function tellStory(here: Surroundings, rouse: RouseClient, { keep }: Pick
   });
   here.print([
     [styled("bold", "Five small agents, and a policy in fast motion: beats every second, patience in seconds.")],
-    ["ada and bob just work; lou will go round in circles, hank will hang, cora will crash. Ctrl-C ends it."],
+    [
+      "ada just works; bob's model will be overloaded, lou will go round in circles, hank will hang, cora will crash. Ctrl-C ends it.",
+    ],
     [
       "Nobody is stopped for silence alone: hank beats by a timer, and the policy says to restart who stops doing that.",
     ],
@@ -56,7 +58,7 @@ export function tellStory(here: Surroundings, rouse: RouseClient, { keep }: Pick
   };
 
   function hear(event: SavedEvent): void {
-    const { agentId } = event.payload as { agentId?: string | null };
+    const agentId = whose(event);
     if (event.type === "NUDGE_SENT") counts.nudges += 1;
     if (event.type === "AGENT_TERMINATED") counts.stops += 1;
     if (event.type === "RECOVERY_COMPLETED") counts.recoveries += 1;
@@ -95,6 +97,12 @@ export function tellStory(here: Surroundings, rouse: RouseClient, { keep }: Pick
   };
 }
 
+/** A breaker is named after its agent and what it guards. */
+function whose({ type, payload }: SavedEvent): string | null {
+  if (type === "CIRCUIT_BREAKER_STATE_CHANGED") return payload.name.split("/", 1)[0] ?? null;
+  return (payload as { agentId?: string | null }).agentId ?? null;
+}
+
 /** Words an event for the demo; `null` for events that only `rouse events` shows. */
 function retell(event: SavedEvent): Told {
   switch (event.type) {
@@ -104,6 +112,8 @@ function retell(event: SavedEvent): Told {
       return { style: "dim", text: `step ${event.payload.step} done: ${event.payload.stepName}` };
     case "HEALTH_STATE_CHANGED":
       return { style: event.payload.to === "HEALTHY" ? "green" : "yellow", text: describeEvent(event) };
+    case "CIRCUIT_BREAKER_STATE_CHANGED":
+      return tellBreaker(event.payload);
     case "NUDGE_SENT":
       return { style: "yellow", text: `nudged: ${event.payload.message.split("\n")[0]}` };
     case "NUDGE_ACTED":
@@ -127,6 +137,18 @@ function retell(event: SavedEvent): Told {
     default:
       return null;
   }
+}
+
+const breakerColours = { OPEN: "yellow", HALF_OPEN: "yellow", CLOSED: "green" } as const;
+const breakerWords = {
+  OPEN: "it failed again and again, and is left alone for a while",
+  HALF_OPEN: "one call is let try",
+  CLOSED: "it works again",
+} as const;
+
+function tellBreaker({ name, from, to }: { name: string; from: BreakerState; to: BreakerState }): Told {
+  const operation = name.slice(name.indexOf("/") + 1);
+  return { style: breakerColours[to], text: `breaker of ${operation} ${from} → ${to}: ${breakerWords[to]}` };
 }
 
 /** What was found of a stopped agent, and whether its owner's rule made that enough. */

@@ -9,9 +9,12 @@ export {
   breakerMachine,
   breakerName,
   newBreaker,
+  tellAgent,
 } from "./breakers/breaker-machine.ts";
+export { noteBreaker } from "./breakers/open-breakers.ts";
 export type * from "./context.ts";
 export { isEnough, kindsOfEvidence } from "./decide/evidence.ts";
+export { whatHoldsBack } from "./decide/choose-way-back.ts";
 export { brakeOf, killBudgetMachine, noKills } from "./decide/kill-budget.ts";
 export { refuseKill } from "./decide/kill-gate.ts";
 export * from "./doubt.ts";
@@ -36,6 +39,7 @@ export { howOver, isExited, isGoneForGood, isLifeOver, type Over, refuseRemoval,
 export { isToldByTyping, resumeCommand, takesUpConversation } from "./recover/resume-command.ts";
 export { restartsAllowed, runsOnce } from "./restart-rule.ts";
 export * from "./signal.ts";
+export { type EndedCall, endedCalls } from "./steps/ended-calls.ts";
 export { digestEvent } from "./steps/digest-event.ts";
 export type { StepTrail } from "./steps/step.ts";
 export { isOfProgram, stepOfSight } from "./steps/step-of-sight.ts";

@@ -12,6 +12,13 @@ const styles: Readonly<Record<CircuitBreakerStatus["state"], Style>> = {
   OPEN: "red",
 };
 
+/** Its agent; Rouse over what it sees of the agent's calls; Rouse over what it does itself. */
+const keepers: Readonly<Record<CircuitBreakerStatus["source"], string>> = {
+  agent: "itself",
+  observed: "Rouse, watching",
+  rouse: "Rouse, acting",
+};
+
 const columns = (now: EpochMs): readonly ListColumn<CircuitBreakerStatus>[] => [
   ["BREAKER", ({ name }) => name, { least: 12 }],
   ["STATE", ({ state }) => styled(styles[state], state)],
@@ -23,7 +30,7 @@ const columns = (now: EpochMs): readonly ListColumn<CircuitBreakerStatus>[] => [
     ({ retryAt, resetPending }) =>
       resetPending ? "reset, not heard yet" : retryAt === null ? none : inTime(retryAt, now),
   ],
-  ["SEEN BY", ({ source }) => (source === "agent" ? "itself" : "Rouse")],
+  ["KEPT BY", ({ source }) => keepers[source]],
 ];
 
 function showBreakers(breakers: readonly CircuitBreakerStatus[], now: EpochMs, width: number): Line[] {

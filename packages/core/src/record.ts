@@ -23,10 +23,10 @@ import type {
   Reached,
   Recovered,
   RecoveryAttempt,
+  RecoveryGate,
   RestartLife,
   StopLife,
 } from "./incident.ts";
-import type { RecoveryGate } from "./recovery-gate.ts";
 import type { StepTrail } from "./steps/step.ts";
 import type { Limit, TerminalFacts } from "./terminal-facts.ts";
 

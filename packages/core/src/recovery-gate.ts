@@ -10,21 +10,11 @@ import {
   recoveryOperation,
   type RouseEvent,
   resetBreaker,
-  type Ticket,
   wireStates,
 } from "@rouse/contract";
 import type { Context } from "./context.ts";
+import type { RecoveryGate } from "./incident.ts";
 import type { AgentRecord } from "./record.ts";
-
-/** The breaker in front of our own attempts to bring an agent back. */
-export interface RecoveryGate {
-  readonly breaker: Breaker;
-  /** When it came into this state. */
-  readonly since: MonoMs;
-  readonly trips: number;
-  /** The attempt whose end is not known yet, and the life it was to follow. */
-  readonly attempt: { readonly ticket: Ticket; readonly after: number } | null;
-}
 
 type Recovery = AgentRecord["recovery"];
 

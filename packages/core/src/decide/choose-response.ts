@@ -101,7 +101,11 @@ function calmResponse(record: AgentRecord, { now, policy }: Context): Response {
   const { incident, handedOver } = record.ladder;
   const isOver = health.state === "TERMINATED" && incident === null && (!isAPersonsMatter(record) || handedOver?.asked);
   const isWell = health.state === "HEALTHY" && handedOver?.asked !== true;
-  if (alert === null || !(isWell || isOver)) return { kind: "nothing", because: "not-ill" };
+  // Once its breakers are closed, another warning does not keep the alert about them open.
+  const isMoot = alert?.cause === "breaker-open" && !alert.again && incident === null && handedOver === null;
+  const isOtherwiseIll = health.state !== "DEGRADED" || health.findings.some(({ kind }) => kind === "breaker-open");
+  if (alert === null || !(isWell || isOver || (isMoot && !isOtherwiseIll)))
+    return { kind: "nothing", because: "not-ill" };
   const until = health.since + soon(record, policy);
   const mayComeBack = alert.again && isWell && record.work.activity.kind !== "FINISHED" && now < until;
   return mayComeBack ? { kind: "keep-open", until } : { kind: "resolve" };

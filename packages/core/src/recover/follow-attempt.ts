@@ -4,8 +4,9 @@ import type { Context } from "../context.ts";
 import { endedWithOthers } from "../decide/choose-response.ts";
 import { type Intervened, unchanged } from "../intervene/alert-life.ts";
 import { endedAtLimit } from "../limit.ts";
+import type { RecoveryGate } from "../incident.ts";
 import { type AgentRecord, isOver } from "../record.ts";
-import { endAttempt, gateAgesOutAt, type RecoveryGate, reopenGate } from "../recovery-gate.ts";
+import { endAttempt, gateAgesOutAt, reopenGate } from "../recovery-gate.ts";
 import type { Signal } from "../signal.ts";
 
 type Attempt = NonNullable<RecoveryGate["attempt"]>;

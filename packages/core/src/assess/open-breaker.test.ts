@@ -12,6 +12,8 @@ const alerts = (agent: Story): string[] =>
   );
 const evidence = (agent: Story): string[] => [...kindsOfEvidence(agent.record, agent.context)].toSorted();
 
+const failures = ["failed", "failed", "failed", "failed", "failed"] as const;
+
 /** An agent at work that says nothing of its calls but by its breakers. */
 function worker() {
   const agent = story({ preset: "default" });
@@ -78,13 +80,45 @@ describe("an open breaker", () => {
   it("that Rouse runs ages out when nothing is called any more", () => {
     const { agent, calls, passes, state } = worker();
     calls("grep", "failed", "failed", "failed", "failed", "failed");
-    expect(agent.state).toBe("FAILING");
+    expect(agent.state).toBe("DEGRADED");
     passes("30s");
     expect([state("tool_execution"), agent.state]).toEqual(["half-open", "DEGRADED"]);
     agent.beatsEvery("1m", "4m");
     expect(agent.state).toBe("DEGRADED");
     passes("2m");
     expect([state("tool_execution"), agent.state]).toEqual(["closed", "HEALTHY"]);
+  });
+
+  it("that Rouse runs over what it sees makes it FAILING when the call after the pause fails, too", () => {
+    const { agent, fails, does } = runStory();
+    const { calls, passes } = breakersOf(agent);
+    for (let i = 0; i < 5; i++) {
+      fails(`tool-${i}`, `looks ${i}`, `nothing ${i}`);
+      calls(`tool-${i}`, "failed");
+    }
+    expect([agent.state, agent.finding("breaker-open")?.level]).toEqual(["DEGRADED", "degraded"]);
+    passes("30s");
+    fails("tool-6", "looks 6", "nothing 6");
+    calls("tool-6", "failed");
+    expect([agent.state, agent.reason]).toEqual(["FAILING", "breaker-open"]);
+    // The same failures that are seen in a loop are no other kind of evidence.
+    expect(evidence(agent)).toEqual(["repetition"]);
+    passes("30s");
+    does("tool-7", "looks 7", "found");
+    calls("tool-7", "well");
+    expect(agent.finding("breaker-open")).toBeUndefined();
+  });
+
+  it("of an agent that goes round in circles leaves that to the loop's own ladder, which begins with a nudge", () => {
+    const { agent, fails } = runStory({ settings: { mode: "assist" } });
+    const { calls, passes } = breakersOf(agent);
+    for (let i = 0; i < 6; i++) {
+      fails("Bash", "npm test", "failed");
+      calls("Bash", "failed");
+      if (i === 4) passes("30s");
+    }
+    expect(agent.record.seen.breakers[0]).toMatchObject({ operation: "tool_execution", state: "OPEN" });
+    expect([agent.state, agent.finding("breaker-open")?.level]).toEqual(["STUCK", "degraded"]);
   });
 
   it("that its agent reports says nothing any more ten recovery times after the next try was due", () => {
@@ -152,7 +186,7 @@ describe("an agent whose breaker is open", () => {
     for (const seen of [true, false]) {
       const { held, reports, calls, passes } = heldWorker({ processes: "busy" });
       for (let i = 0; i < 120; i++) {
-        if (seen) calls("grep", "failed", "failed", "failed", "failed", "failed");
+        if (seen) calls("grep", ...(i === 0 ? failures : failures.slice(0, 1)));
         else reports("tool_execution", i % 2 === 0 ? "OPEN" : "HALF_OPEN", "5s");
         held.prints();
         passes("1m", held.passes);

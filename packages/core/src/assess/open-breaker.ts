@@ -2,13 +2,15 @@ import { type DurationMs, type MonoMs, minutes } from "@rouse/contract";
 import { type Guarded, guardedBy, type OpenBreaker, openNow } from "../breakers/open-breakers.ts";
 import type { AgentRecord, Finding } from "../record.ts";
 import { type Detector, earliest, found, gravity, nothing } from "./look.ts";
+import { isLoop } from "./moved-since.ts";
 
 /** Five times what a breaker of checkpoints waits by default: the writes do not come back by themselves. */
 const longUnsaved: DurationMs = minutes(10);
 
 /**
  * What the agent's circuit breakers say, by the gravest of them. Only that of all its tools makes it FAILING, and not
- * while it gets somewhere. An external API that is down is its provider's fault, so it never speaks against the agent.
+ * while it gets somewhere. One that Rouse runs is what was seen, so it is the same kind of evidence as a loop: the same
+ * failures do not count twice. An external API that is down is its provider's fault, so it never speaks against the agent.
  * An agent without work calls nothing, so its breakers say nothing about now.
  */
 export const findOpenBreaker: Detector = (record, { now }) => {
@@ -26,7 +28,7 @@ export const findOpenBreaker: Detector = (record, { now }) => {
     kind: "breaker-open",
     level,
     confidence,
-    class: guarded === "api" ? "self-report" : "explicit-error",
+    class: guarded === "api" ? "self-report" : source === "agent" ? "explicit-error" : "repetition",
     text: `its circuit breaker for ${guardedNames[guarded]} is ${state === "OPEN" ? "open" : "half open"}${source === "agent" ? ", as it reports" : ""}${others}`,
     evidence: {
       ...{ operation, state, open: open.length, openSeconds: Math.floor((now - since) / 1000) },
@@ -63,11 +65,22 @@ function judge(breaker: OpenBreaker, record: AgentRecord, now: MonoMs): Judged {
   if (guarded === "api") return { ...judged, level: "degraded", confidence: 0.4 };
   // A test that fails between changes that work is how work looks.
   if (guarded === "tool" && source === "observed" && gets) return { ...judged, level: "note", confidence: 0.4 };
-  const isFailing = guarded === "tools" && state === "OPEN" && !gets && record.work.activity.kind === "RUNNING";
+  const stands = guarded === "tools" && state === "OPEN" && !gets && record.work.activity.kind === "RUNNING";
+  const isFailing = stands && (source === "agent" || (hasReopened(breaker) && !goesInCircles(record)));
   return isFailing
     ? { ...judged, level: "failing", confidence: source === "agent" ? 0.8 : 0.6 }
     : { ...judged, level: "degraded", confidence: 0.6 };
 }
+
+/**
+ * Nobody holds the agent back where Rouse only watches: five calls that fail while it looks for something are a warning,
+ * and that the call after the pause fails as well is more.
+ */
+const hasReopened = ({ failingSince, unsettledSince }: OpenBreaker): boolean => failingSince > unsettledSince;
+
+/** A loop has a ladder of its own, which begins with a nudge. */
+const goesInCircles = ({ health: { findings } }: AgentRecord): boolean =>
+  findings.some(({ kind, level }) => isLoop(kind) && gravity[level] >= gravity.stuck);
 
 /** A call that went well with something new, a checkpoint, or, where no calls are told, news of its work. */
 function getsSomewhere({ seen: { facts, steps } }: AgentRecord, since: MonoMs): boolean {

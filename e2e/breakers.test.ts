@@ -149,7 +149,10 @@ it("a held agent's failing calls are seen in its stream, without any library, ea
   const call = (i: number) => [
     line({
       type: "assistant",
-      message: { id: `m${i}`, content: [{ type: "tool_use", id: `t${i}`, name: "Bash", input: { command: `look ${i}` } }] },
+      message: {
+        id: `m${i}`,
+        content: [{ type: "tool_use", id: `t${i}`, name: "Bash", input: { command: `look ${i}` } }],
+      },
     }),
     line({
       type: "user",

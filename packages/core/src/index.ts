@@ -13,8 +13,8 @@ export {
 } from "./breakers/breaker-machine.ts";
 export { noteBreaker } from "./breakers/open-breakers.ts";
 export type * from "./context.ts";
-export { isEnough, kindsOfEvidence } from "./decide/evidence.ts";
 export { whatHoldsBack } from "./decide/choose-way-back.ts";
+export { isEnough, kindsOfEvidence } from "./decide/evidence.ts";
 export { brakeOf, killBudgetMachine, noKills } from "./decide/kill-budget.ts";
 export { refuseKill } from "./decide/kill-gate.ts";
 export * from "./doubt.ts";
@@ -39,8 +39,8 @@ export { howOver, isExited, isGoneForGood, isLifeOver, type Over, refuseRemoval,
 export { isToldByTyping, resumeCommand, takesUpConversation } from "./recover/resume-command.ts";
 export { restartsAllowed, runsOnce } from "./restart-rule.ts";
 export * from "./signal.ts";
-export { type EndedCall, endedCalls } from "./steps/ended-calls.ts";
 export { digestEvent } from "./steps/digest-event.ts";
+export { type EndedCall, endedCalls } from "./steps/ended-calls.ts";
 export type { StepTrail } from "./steps/step.ts";
 export { isOfProgram, stepOfSight } from "./steps/step-of-sight.ts";
 export { agentMachine, relearn, supervise } from "./supervise.ts";

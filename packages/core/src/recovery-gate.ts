@@ -7,8 +7,8 @@ import {
   closedBreaker,
   endCall,
   type MonoMs,
-  recoveryOperation,
   type RouseEvent,
+  recoveryOperation,
   resetBreaker,
   wireStates,
 } from "@rouse/contract";
@@ -32,7 +32,10 @@ export function beginAttempt(recovery: Recovery, after: number, { now, policy }:
   const first = admitCall(gate.breaker, now, rules);
   const admission = first.admitted ? first : admitCall(resetBreaker(gate.breaker), now, rules);
   if (!admission.admitted) return recovery;
-  return { ...recovery, gate: { ...moved(gate, admission.breaker, now), attempt: { ticket: admission.ticket, after } } };
+  return {
+    ...recovery,
+    gate: { ...moved(gate, admission.breaker, now), attempt: { ticket: admission.ticket, after } },
+  };
 }
 
 export function endAttempt(gate: RecoveryGate, end: CallEnd, { now, policy }: Context): RecoveryGate {

@@ -117,7 +117,11 @@ export function tellAgent(record: BreakerRecord): BreakerChanged {
   const state = wireStates[breaker.state];
   if (state === "CLOSED") return { kind: "breaker-changed", operation, state };
   const retryAt = breaker.state === "open" ? breaker.reopenAt : null;
-  const { since: unsettledSince, failingSince, agesOutAt } = unsettled ?? { since, failingSince: since, agesOutAt: null };
+  const {
+    since: unsettledSince,
+    failingSince,
+    agesOutAt,
+  } = unsettled ?? { since, failingSince: since, agesOutAt: null };
   return {
     ...{ kind: "breaker-changed", operation, state, source, since },
     ...{ failingSince, unsettledSince, retryAt, agesOutAt },
@@ -146,8 +150,13 @@ function unsettledAfter(
   return {
     since: known?.since ?? now,
     failingSince:
-      isNews && breaker.state === "open" ? (source === "agent" ? now : (failures[0] ?? now)) : (known?.failingSince ?? now),
-    agesOutAt: isNews || signal.kind === "reported" ? (timed ? from + ageOutAfter(rules) : null) : (known?.agesOutAt ?? null),
+      isNews && breaker.state === "open"
+        ? source === "agent"
+          ? now
+          : (failures[0] ?? now)
+        : (known?.failingSince ?? now),
+    agesOutAt:
+      isNews || signal.kind === "reported" ? (timed ? from + ageOutAfter(rules) : null) : (known?.agesOutAt ?? null),
   };
 }
 

@@ -81,7 +81,8 @@ export function whatHoldsBack(
   context: Context,
 ): { readonly because: RecoveryHold; readonly until: MonoMs | null } | null {
   const { incident } = record.ladder;
-  if (incident?.stage.kind !== "down" || record.life.incarnation !== incident.incarnation || !isOver(record)) return null;
+  if (incident?.stage.kind !== "down" || record.life.incarnation !== incident.incarnation || !isOver(record))
+    return null;
   const rung = chooseWayBack(record, incident, context);
   return rung.kind === "wait" && rung.because !== undefined ? { because: rung.because, until: rung.until } : null;
 }

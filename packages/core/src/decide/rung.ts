@@ -47,7 +47,11 @@ export type Rung =
 
 export const wait = (until: MonoMs | null = null): Rung => ({ kind: "wait", until });
 
-export const holdBack = (because: RecoveryHold, until: MonoMs | null = null): Rung => ({ kind: "wait", until, because });
+export const holdBack = (because: RecoveryHold, until: MonoMs | null = null): Rung => ({
+  kind: "wait",
+  until,
+  because,
+});
 
 export const recovered = (because: EndingReason): Rung => ({ kind: "close", ending: "recovered", because });
 

@@ -17,7 +17,10 @@ const heldBy = ({ agent }: HeldStory) => {
 };
 
 /** Restarts are not limited, so that only the breaker holds them back. */
-const patient = { restart: { max_attempts: 50, cooldown_seconds: 1 }, recovery: { max_attempts_per_task: 50 } } as const;
+const patient = {
+  restart: { max_attempts: 50, cooldown_seconds: 1 },
+  recovery: { max_attempts_per_task: 50 },
+} as const;
 const bounded = { restart: { max_attempts: 3, cooldown_seconds: 1 } } as const;
 const slow = { default: { recovery_timeout_seconds: 600 } };
 

@@ -2,9 +2,9 @@ import type { CallEnd, MonoMs } from "@rouse/contract";
 import { isIll } from "../assess/health-machine.ts";
 import type { Context } from "../context.ts";
 import { endedWithOthers } from "../decide/choose-response.ts";
+import type { RecoveryGate } from "../incident.ts";
 import { type Intervened, unchanged } from "../intervene/alert-life.ts";
 import { endedAtLimit } from "../limit.ts";
-import type { RecoveryGate } from "../incident.ts";
 import { type AgentRecord, isOver } from "../record.ts";
 import { endAttempt, gateAgesOutAt, reopenGate } from "../recovery-gate.ts";
 import type { Signal } from "../signal.ts";
@@ -68,4 +68,3 @@ const withGate = (record: AgentRecord, gate: RecoveryGate | null): AgentRecord =
   ...record,
   recovery: { ...record.recovery, gate },
 });
-

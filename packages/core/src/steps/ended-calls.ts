@@ -19,13 +19,16 @@ export function endedCalls(before: AgentRecord, signal: Signal): readonly EndedC
   const { terminal, steps } = before.seen;
   const isSeen = terminal !== null && tellsSteps(terminal);
   if (signal.kind === "reported")
-    return isSeen && terminal.exit === null ? sinceLastSuccess(endsIn(signal.report.sights, namesOf(terminal.tools))) : [];
+    return isSeen && terminal.exit === null
+      ? sinceLastSuccess(endsIn(signal.report.sights, namesOf(terminal.tools)))
+      : [];
   if (signal.kind !== "stepped" || isSeen) return [];
   return signal.events.flatMap((event) => {
     const { kind, id, tool, failed } = event;
     if (kind !== "tool_result" || typeof failed !== "boolean" || isCancelled(event)) return [];
     const open = steps?.open ?? [];
-    const called = typeof id === "string" ? open.find((call) => call.id === id) : open.length === 1 ? open[0] : undefined;
+    const called =
+      typeof id === "string" ? open.find((call) => call.id === id) : open.length === 1 ? open[0] : undefined;
     return { tool: tool ?? called?.tool ?? null, failed };
   });
 }

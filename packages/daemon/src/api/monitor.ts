@@ -143,7 +143,11 @@ function createMetrics(monitor: Monitor): { contentType: string; print(): Promis
       if (type === "CIRCUIT_BREAKER_STATE_CHANGED" && payload.to === "OPEN") trips += 1;
   });
   counter("rouse_breaker_trips_total", "Circuit breakers that opened since the start", () => trips);
-  counter("rouse_breaker_resets_total", "Circuit breakers closed by hand since the start", monitor.help.breakers.resets);
+  counter(
+    "rouse_breaker_resets_total",
+    "Circuit breakers closed by hand since the start",
+    monitor.help.breakers.resets,
+  );
   counter("rouse_turns_total", "Turns of judgement", () => monitor.counters().turns);
   counter("rouse_wakes_total", "Turns because a deadline came", () => monitor.counters().wakes);
   counter("rouse_events_total", "Events saved since the start", () => monitor.counters().events);

@@ -49,8 +49,8 @@ export function hostBreakers({ engine, commits, roster, agents, config, toWall }
     contextOf: (now, name) => ({ now, rules: rulesOf(name) }),
     hear(letter, moment) {
       const { agentId, ...told } = letter as BreakerLetter;
-      if (told.kind === "tools-ended") return told.calls.forEach((call) => observe(agentId, call, moment));
-      for (const name of byAgent.get(agentId) ?? []) breakers.run(name, { kind: "life-began" }, moment);
+      if (told.kind === "tools-ended") for (const call of told.calls) observe(agentId, call, moment);
+      else for (const name of byAgent.get(agentId) ?? []) breakers.run(name, { kind: "life-began" }, moment);
     },
   });
 
@@ -126,7 +126,12 @@ export function hostBreakers({ engine, commits, roster, agents, config, toWall }
   function mustFind(name: string): BreakerRecord {
     const record = breakers.find(name);
     if (record !== null) return record;
-    const nearest = nearestName(name, describeAll().map((known) => known.name).slice(0, 20_000));
+    const nearest = nearestName(
+      name,
+      describeAll()
+        .map((known) => known.name)
+        .slice(0, 20_000),
+    );
     throw new Fault(
       "breaker-unknown",
       `no breaker has this name${nearest === undefined ? "; `rouse breakers` lists all" : `; did you mean ${nearest}?`}`,

@@ -1,4 +1,11 @@
-import { type ContainmentMeans, type EventType, eventTypes, type LostWork, type RecoveryHold, type RouseEvent } from "@rouse/contract";
+import {
+  type ContainmentMeans,
+  type EventType,
+  eventTypes,
+  type LostWork,
+  type RecoveryHold,
+  type RouseEvent,
+} from "@rouse/contract";
 import type { StreamedEvent } from "@rouse/sdk";
 import { count, inWords, listProcesses, wordDetails, wordNothingFound, wordSharedTurn } from "../text/phrases.ts";
 import { type Line, type Style, styled, styledState } from "../text/styled-text.ts";

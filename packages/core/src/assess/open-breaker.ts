@@ -18,7 +18,7 @@ export const findOpenBreaker: Detector = (record, { now }) => {
   const open = openNow(record.seen.breakers, now);
   const [first, ...rest] = open.map((breaker) => judge(breaker, record, now));
   if (first === undefined) return nothing;
-  const worst = rest.reduce((a, b) => (gravity[b.level] > gravity[a.level] ? b : a), first);
+  const worst = rest.reduce((a, b) => (outweighs(b, a) ? b : a), first);
   const others = rest.length === 0 ? "" : `; ${rest.length} more not closed`;
   const lasting = open.some((breaker) => isLasting(breaker, now));
   const { breaker, level, confidence, gets, waits } = worst;
@@ -71,6 +71,11 @@ function judge(breaker: OpenBreaker, record: AgentRecord, now: MonoMs): Judged {
     ? { ...judged, level: "failing", confidence: source === "agent" ? 0.8 : 0.6 }
     : { ...judged, level: "degraded", confidence: 0.6 };
 }
+
+/** Of two that are equally grave, the one that lets nothing through. */
+const outweighs = (one: Judged, other: Judged): boolean =>
+  gravity[one.level] > gravity[other.level] ||
+  (one.level === other.level && one.breaker.state === "OPEN" && other.breaker.state !== "OPEN");
 
 /**
  * Nobody holds the agent back where Rouse only watches: five calls that fail while it looks for something are a warning,

@@ -85,7 +85,7 @@ export async function taskWorld({
   });
   const tasks = hostTasks({ engine: observed(), roster, commits, doubt, config: () => config, toWall });
 
-  hostBreakers({ engine, roster, agents, commits, config: () => config, toWall });
+  const breakers = hostBreakers({ engine, roster, agents, commits, config: () => config, toWall });
 
   /** The same engine, and what tasks write to agents is noted. */
   function observed(): Engine {
@@ -144,6 +144,7 @@ export async function taskWorld({
 
   return {
     tasks,
+    breakers,
     service,
     store,
     disk,

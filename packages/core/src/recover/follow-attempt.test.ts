@@ -99,12 +99,35 @@ describe("attempts to bring an agent back", () => {
     expect([breaker?.state === "closed" && breaker.failures.length, attempt]).toEqual([1, null]);
   });
 
-  it("do not count when a person ended the new life, or its provider's limit did", () => {
-    const held = crashes(2);
+  it("do not count when a person ended the new life, its provider's limit did, or it died with many others", () => {
+    const counted = (dies: (held: HeldStory) => void) => {
+      const held = crashes(2);
+      held.startsAgain();
+      held.passes("2s");
+      dies(held);
+      const { breaker, attempt } = held.agent.record.recovery.gate ?? {};
+      return [breaker?.state === "closed" ? breaker.failures.length : breaker?.state, attempt];
+    };
+    expect(counted((held) => held.exits({ code: 1 }))[0]).toBe("open");
+    expect(counted((held) => held.exits({ code: 130, cause: "person" }))).toEqual([2, null]);
+    const limit = { kind: "rate-limited", pattern: "l", resetsInMs: 3_600_000, by: "stream", what: "usage" } as const;
+    const atLimit = { exit: { code: 1, signal: null, cause: "by-itself" } } as const;
+    expect(counted((held) => held.report([limit], atLimit))).toEqual([2, null]);
+    const withOthers = (held: HeldStory) => {
+      held.agent.monitorDoubts({ diedWith: "rouse.fleet/2" });
+      held.exits({ code: 1 });
+    };
+    expect(counted(withOthers)[0]).toBe(2);
+  });
+
+  it("are known to have gone well by the clock alone, when nothing is reported meanwhile", () => {
+    const held = crashes(3, {
+      settings: { ...patient, recovery: { probation_seconds: 20 }, circuit_breaker: slow },
+    });
+    held.passes("10m");
     held.startsAgain();
-    held.passes("2s");
-    held.exits({ code: 130, cause: "person" });
-    expect([gate(held), held.agent.record.recovery.gate?.attempt]).toEqual(["closed", null]);
+    held.agent.silentFor("25s");
+    expect([held.agent.state, gate(held)]).toEqual(["HEALTHY", "closed"]);
   });
 
   it("wait for whichever is later, the breaker or the pause between attempts", () => {

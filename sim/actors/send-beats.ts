@@ -31,7 +31,7 @@ export function createBeats({ timeline, random, network, rhythm, wallAtStart, no
     if (actor.isSilent() || actor.lives !== of) return;
     const now = timeline.now();
     const skew = actor.id.endsWith("7") ? 5 * 365 * 86_400_000 : 0;
-    const letter = write(actor, { ...actor.beat(now, wallAtStart + now + skew), ...breakers.tell(actor.id) });
+    const letter = write(actor, breakers.addTo(actor.beat(now, wallAtStart + now + skew)));
     if (rhythm.running < 60_000) network.send(letter);
     else sendSurely(letter);
     if (random.chance(0.0005)) network.send(write(actor, { agentId: actor.id, sequenceNumber: "not a number" }));

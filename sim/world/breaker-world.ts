@@ -1,4 +1,4 @@
-import type { BreakerNews, HeartbeatAck, RouseEvent } from "@rouse/contract";
+import type { BreakerNews, Heartbeat, HeartbeatAck, RouseEvent } from "@rouse/contract";
 import type { Speak } from "./monitor-world.ts";
 import type { Random } from "./random.ts";
 import type { Timeline } from "./virtual-time.ts";
@@ -103,18 +103,16 @@ export function createBreakers({ timeline, random, speak, violated }: Parts) {
 
   return {
     add,
-    /** What the agent's next beat says besides. */
-    tell(id: string): { readonly breakers?: readonly BreakerNews[]; readonly seen?: readonly string[] } {
-      const inside = agents.get(id);
-      if (inside === undefined) return {};
+    /** The agent's next beat says how its breakers stand, and what it has read. */
+    addTo(beat: Heartbeat): Heartbeat {
+      const inside = agents.get(beat.agentId);
+      if (inside === undefined) return beat;
       noteTools(inside);
       const open = [...inside.failing].map(([operation, since]) => stateOf(operation, since));
       const closed = [...inside.closed].map((operation) => ({ operation, state: "CLOSED" }) as const);
       const breakers = [...open, ...closed];
-      return {
-        ...(breakers.length === 0 ? {} : { breakers }),
-        ...(inside.seen.length === 0 ? {} : { seen: inside.seen.slice(-10) }),
-      };
+      const seen = [...(beat.seen ?? []), ...inside.seen.slice(-10)].slice(0, 20);
+      return { ...beat, ...(breakers.length === 0 ? {} : { breakers }), ...(seen.length === 0 ? {} : { seen }) };
     },
     /** The answer to a beat: a reset that was saved before it was sent is in it. */
     answered(id: string, { status, commands }: HeartbeatAck, sentAt: number): void {

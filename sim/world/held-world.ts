@@ -253,9 +253,7 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     // Without a holder nobody looks at the agent, and it goes on all the same.
     if (holders.of(actor.id)?.dead === true) actor.liveUntil(sentAt);
     const { life } = actor;
-    const said = actor.beat(sentAt, wall());
-    const { seen = [], ...told } = breakers.tell(actor.id);
-    const message = { ...said, ...told, ...(seen.length === 0 ? {} : { seen: [...(said.seen ?? []), ...seen] }) };
+    const message = breakers.addTo(actor.beat(sentAt, wall()));
     const node = actor.id.endsWith("3") ? { node: "node-far" } : {};
     const answered = (ack: HeartbeatAck): void => {
       breakers.answered(actor.id, ack, sentAt);

@@ -1,3 +1,4 @@
+import { breakerGuards } from "./breaker-guards.ts";
 import { taskGuards } from "./task-guards.ts";
 
 /** One thing that keeps a healthy agent, or a task, from harm, and the edit that takes it away. `find` stands in the file exactly once. */
@@ -201,8 +202,8 @@ export const guards: readonly Guard[] = [
   {
     name: "work that could not be saved holds a stop",
     file: `${core}/decide/kill-gate.ts`,
-    find: 'return saved?.kind === "not-saved" && !policy.saving.acceptFailure ? lasting("work-not-saved") : null;',
-    replace: "return saved === undefined ? null : null;",
+    find: 'return saved.kind === "not-saved" || ',
+    replace: "return ",
   },
   {
     name: "an open question is waited for",
@@ -336,5 +337,6 @@ export const guards: readonly Guard[] = [
     find: "ttl + policy.amnestyMargin",
     replace: "0 * ttl + policy.amnestyMargin",
   },
+  ...breakerGuards,
   ...taskGuards.map((guard) => ({ ...guard, world: "tasks" as const })),
 ];

@@ -25,6 +25,8 @@ export function printFindings(findings: Findings): string {
     "",
     ...(findings.ladder === null ? [] : printHeld(findings.ladder, findings.orchestrator)),
     ...(findings.tasks === null ? [] : [...printTasks(findings.tasks), ""]),
+    `breakers: ${findings.breakers.outages} times what a well agent calls was down; ${findings.breakers.resets} resets, ${findings.breakers.heard} heard of`,
+    "",
     findings.violations.length === 0 ? "No promise was broken." : `BROKEN PROMISES (${findings.violations.length}):`,
     ...findings.violations.slice(0, 12).map((violation) => `  ${violation}`),
   ];

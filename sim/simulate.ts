@@ -14,6 +14,7 @@ import { createBeats } from "./actors/send-beats.ts";
 import { planSicknesses } from "./actors/sicknesses.ts";
 import { createExcuses } from "./judges/excuses.ts";
 import { createJudge, type Findings } from "./judges/judge.ts";
+import { createBreakers } from "./world/breaker-world.ts";
 import { planFaults } from "./world/faults.ts";
 import { createHeldWorld, type HeldWorld } from "./world/held-world.ts";
 import {
@@ -119,10 +120,10 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
       excuses.note(event);
       held.note(event);
       tasks.note(event);
+      breakers.note(event);
       options.watch?.(timeline.now(), event);
     },
   });
-  const { live, sendSurely } = createBeats({ timeline, random, network, rhythm, wallAtStart, noteAck: judge.noteAck });
   const speak: Speak = (say, failed = () => undefined) => {
     if (monitor === null) return timeline.after(1, () => failed(new Error("nobody there")));
     const to = monitor;
@@ -131,6 +132,14 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
       lost: () => timeline.after(1, () => failed(new Error("nobody there"))),
     });
   };
+  const breakers = createBreakers({
+    timeline,
+    random: seededRandom(options.seed ^ 0xb4ea),
+    speak,
+    violated: judge.violated,
+  });
+  const { noteAck } = judge;
+  const { live, sendSurely } = createBeats({ timeline, random, network, rhythm, wallAtStart, noteAck, breakers });
   // Answers to the default policy's amnesty: one TTL and its margin.
   const excuses = createExcuses(timeline.now, world.faults, 3 * 300_000 + 60_000);
   const held: HeldWorld = createHeldWorld({
@@ -147,6 +156,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
     send: sendSurely,
     sendOnce: network.send,
     temper: temperOf(options),
+    breakers,
     slowMonitor(lasts) {
       world.load = random.between(200, 1500);
       timeline.after(lasts, () => {
@@ -263,6 +273,10 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
   for (let i = 1; i <= free; i++) {
     const actor = new Actor(`agent-${i}`, `node-${1 + (i % Math.max(1, Math.ceil(free / 12)))}`, random, 0);
     actors.set(actor.id, actor);
+    breakers.add(actor.id, {
+      isWell: () => actor.sickness === null,
+      toolsFail: () => actor.sickness?.kind === "failing",
+    });
     timeline.plan(random.between(0, rhythm.running), () => live(actor));
   }
   planSicknesses({
@@ -312,7 +326,7 @@ export async function simulate(options: SimulationOptions): Promise<Findings> {
   const { seed, preset, agents } = options;
   const agentHours = (agents * end) / 3_600_000;
   const run = { seed, orchestrator: temperOf(options), preset, agents, agentHours };
-  return judge.findings({ ...run, tasks: tasks.findings(monitor) }, audit);
+  return judge.findings({ ...run, tasks: tasks.findings(monitor), breakers: breakers.findings() }, audit);
 }
 
 /** Everything that waits for nothing but other promises has run. */

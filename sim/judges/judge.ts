@@ -4,6 +4,7 @@ import type { MemoryDisk } from "../../packages/daemon/src/adapters/store-memory
 import type { Monitor } from "../../packages/daemon/src/monitor.ts";
 import type { Actor, Rhythm, Sickness } from "../actors/actor.ts";
 import type { OrchestratorTemper } from "../actors/orchestrator.ts";
+import type { BreakerFindings } from "../world/breaker-world.ts";
 import type { HeldFindings, HeldWorld } from "../world/held-world.ts";
 import type { MonitorWorld } from "../world/monitor-world.ts";
 import type { Network } from "../world/network.ts";
@@ -22,6 +23,8 @@ interface Run {
   readonly agentHours: number;
   /** What became of the tasks; `null` without agents that work on them. */
   readonly tasks: TaskFindings | null;
+  /** How often what a well agent calls was down, and how often a person reset a breaker and the agent heard of it. */
+  readonly breakers: BreakerFindings;
 }
 
 /** What a simulation found out about the monitor. Times in seconds. */

@@ -23,6 +23,7 @@ import { judgeLadder, type LadderFindings } from "../judges/ladder-judge.ts";
 import { judgeLimits, type LimitFindings } from "../judges/limit-judge.ts";
 import { type QuietFindings, tallyQuiet } from "../judges/quiet-tally.ts";
 import { judgeSicknesses, type SicknessFindings } from "../judges/sickness-judge.ts";
+import type { BreakerWorld } from "./breaker-world.ts";
 import { createCheckpoints } from "./checkpoints.ts";
 import { createHolderPorts, type HolderPorts } from "./holder-port.ts";
 import { createHolders, type HolderWorld } from "./holders.ts";
@@ -56,6 +57,7 @@ interface Parts {
   /** For agents that beat every few seconds, which do not repeat a lost beat. */
   readonly sendOnce: (letter: Letter) => void;
   readonly temper: OrchestratorTemper;
+  readonly breakers: BreakerWorld;
   /** The machine is overloaded, and the monitor runs on it, too. */
   readonly slowMonitor: (lasts: number) => void;
   readonly isCutOff: (agentId: string) => boolean;
@@ -91,7 +93,7 @@ export interface HeldWorld {
 
 /** Everything about agents that Rouse holds: their lives, their holders, the people around them, and whoever judges what is done to them. */
 export function createHeldWorld(parts: Parts): HeldWorld {
-  const { timeline, random, disk, folder, config, speak, excusedSince, wall } = parts;
+  const { timeline, random, disk, folder, config, speak, excusedSince, wall, breakers } = parts;
   const now = timeline.now;
   const actors = new Map<string, HeldActor>();
   const numbers = new Map<string, number>();
@@ -251,9 +253,10 @@ export function createHeldWorld(parts: Parts): HeldWorld {
     // Without a holder nobody looks at the agent, and it goes on all the same.
     if (holders.of(actor.id)?.dead === true) actor.liveUntil(sentAt);
     const { life } = actor;
-    const message = actor.beat(sentAt, wall());
+    const message = breakers.addTo(actor.beat(sentAt, wall()));
     const node = actor.id.endsWith("3") ? { node: "node-far" } : {};
     const answered = (ack: HeartbeatAck): void => {
+      breakers.answered(actor.id, ack, sentAt);
       if (actor.life !== life || ack.status === "rejected") return;
       if (life.cure !== null && sentAt >= life.cure.at) actor.noteSeen("beat", now());
       for (const { id, kind } of ack.commands) if (kind === "nudge") hear(actor, id);
@@ -308,6 +311,11 @@ export function createHeldWorld(parts: Parts): HeldWorld {
   for (let i = 1; i <= parts.count; i++) {
     const actor = new HeldActor(`held-${i}`, chooseTraits(i, random, parts.policies), random, 0);
     actors.set(actor.id, actor);
+    if (actor.traits.beats)
+      breakers.add(actor.id, {
+        isWell: () => actor.isWell(),
+        toolsFail: () => actor.life.sickness?.kind === "failing",
+      });
     timeline.plan(random.between(0, 5 * minute), () => live(actor));
   }
   // Of each quiet kind, one is never seen by the eye that could tell it from a sick one.

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { CallerName } from "./audit.ts";
 import { AgentId } from "./heartbeat.ts";
 import { checkpointIdPattern } from "./ids.ts";
+import { RecoveryHold } from "./incident.ts";
 import { Next } from "./page.ts";
 
 const Sha256 = z.string().regex(checkpointIdPattern, "must be 64 hex digits");
@@ -154,6 +155,7 @@ export const RecoveryStatus = z
     attempts: z.number().int(),
     attemptsAllowed: z.number().int(),
     nextAttemptAt: z.string().nullable(),
+    heldBy: RecoveryHold.nullable(),
     probationUntil: z.string().nullable(),
     last: RecoveryContext.nullable(),
     because: z.string().nullable(),

@@ -60,6 +60,7 @@ export const findingKinds = [
   "overdue-call",
   "memory-limit",
   "task-timed-out",
+  "breaker-open",
   ...loopKinds,
 ] as const;
 

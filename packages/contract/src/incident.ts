@@ -202,6 +202,13 @@ export const EscalationResult = z
 export type EscalationResult = z.infer<typeof EscalationResult>;
 
 /** An incident as it is shown. */
+/**
+ * Why an agent that is down is not started yet. `breaker-open`: the last attempts failed; `cooldown` and `backoff`: the
+ * pause between two restarts, two recoveries.
+ */
+export const RecoveryHold = z.enum(["cooldown", "backoff", "breaker-open", "frozen"]).meta({ id: "RecoveryHold" });
+export type RecoveryHold = z.infer<typeof RecoveryHold>;
+
 export const IncidentReport = z
   .object({
     id: z.string(),
@@ -212,6 +219,8 @@ export const IncidentReport = z
     stage: z.string(),
     /** When the ladder moves on if nothing changes. */
     nextAt: z.string().nullable(),
+    /** Of an agent that is down: what holds back the next attempt to bring it back. */
+    heldBy: RecoveryHold.optional(),
     /** The open question about it. */
     escalation: z.string().nullable(),
     nudges: z.number().int(),

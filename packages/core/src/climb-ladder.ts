@@ -32,6 +32,7 @@ import {
   withdrawStop,
 } from "./intervene/stop-life.ts";
 import { type AgentRecord, withEnding, withLadder } from "./record.ts";
+import { attemptDue, followAttempt } from "./recover/follow-attempt.ts";
 import { followLimit, limitDue } from "./recover/limit-life.ts";
 import {
   awaitNewLife,
@@ -58,6 +59,7 @@ export function climbLadder(before: AgentRecord, signal: Signal, context: Contex
     (record) => concludeOrder(record),
     (record) => followRestart(record, signal, context),
     (record) => awaitNewLife(record, context),
+    (record) => followAttempt(record, signal, context),
     (record) => followEscalation(record, signal, now),
     (record) => raiseEscalation(record, now, doubt),
     (record) => followNudge(record, signal, context),
@@ -78,6 +80,7 @@ export function climbLadder(before: AgentRecord, signal: Signal, context: Contex
         limitDue(record, context),
         later(nextRunDue(record, context), now),
         burnDue(record, now),
+        later(attemptDue(record, context), now),
       ];
       return wakeFor(respondAnew(before, at, context), others.reduce(earliest, rung.until));
     }

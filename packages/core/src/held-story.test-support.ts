@@ -110,7 +110,7 @@ export function heldStory(given: HeldGiven = {}) {
   }
 
   /** Time passes; the holder reports. */
-  function passes(duration: string): void {
+  function passes(duration: string | number): void {
     const until = agent.now + ms(duration);
     while (agent.now < until) {
       const step = Math.min(lifeSign, until - agent.now);

@@ -1,4 +1,5 @@
 import type {
+  Breaker,
   ContainmentMeans,
   DurationMs,
   EndingReason,
@@ -15,6 +16,7 @@ import type {
   Severity,
   StopCause,
   StopOutcome,
+  Ticket,
 } from "@rouse/contract";
 import type { Mark } from "./facts.ts";
 
@@ -161,6 +163,16 @@ export interface NudgeLife {
 export interface RecoveryAttempt {
   readonly taskId: string | null;
   readonly at: MonoMs;
+}
+
+/** The breaker in front of our own attempts to bring an agent back. */
+export interface RecoveryGate {
+  readonly breaker: Breaker;
+  /** When it came into this state. */
+  readonly since: MonoMs;
+  readonly trips: number;
+  /** The attempt whose end is not known yet, and the life it was to follow. */
+  readonly attempt: { readonly ticket: Ticket; readonly after: number } | null;
 }
 
 /** What a replacement was given to go on with. */

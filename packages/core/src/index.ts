@@ -9,8 +9,11 @@ export {
   breakerMachine,
   breakerName,
   newBreaker,
+  tellAgent,
 } from "./breakers/breaker-machine.ts";
+export { noteBreaker } from "./breakers/open-breakers.ts";
 export type * from "./context.ts";
+export { whatHoldsBack } from "./decide/choose-way-back.ts";
 export { isEnough, kindsOfEvidence } from "./decide/evidence.ts";
 export { brakeOf, killBudgetMachine, noKills } from "./decide/kill-budget.ts";
 export { refuseKill } from "./decide/kill-gate.ts";
@@ -44,6 +47,7 @@ export { isToldByTyping, resumeCommand, takesUpConversation } from "./recover/re
 export { restartsAllowed, runsOnce } from "./restart-rule.ts";
 export * from "./signal.ts";
 export { digestEvent } from "./steps/digest-event.ts";
+export { type EndedCall, endedCalls } from "./steps/ended-calls.ts";
 export type { StepTrail } from "./steps/step.ts";
 export { isOfProgram, stepOfSight } from "./steps/step-of-sight.ts";
 export { agentMachine, relearn, supervise } from "./supervise.ts";

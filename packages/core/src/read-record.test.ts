@@ -201,7 +201,7 @@ describe("a record", () => {
     expect(task).toEqual({ id: "t1", assignedAt: flat.bornAt, claimed: false, overtime: null, checkpoint: null });
     expect(work).toEqual({ activity: flat.activity, clock: flat.work, longestQuiet: 0 });
     expect(beats).toEqual(flat.beats);
-    expect(seen).toEqual({ facts: flat.facts, steps: null, terminal: flat.terminal, limit: null });
+    expect(seen).toEqual({ facts: flat.facts, steps: null, terminal: flat.terminal, limit: null, breakers: [] });
     expect(health).toEqual({
       ...flat.health,
       findings: flat.findings,
@@ -211,7 +211,7 @@ describe("a record", () => {
     });
     expect(ladder).toMatchObject({ incident: flat.incident, asked: flat.asked, counts: flat.counts, nudged: [] });
     expect(ending).toEqual({ stop: flat.stop, refused: null, restart: null });
-    expect(recovery).toEqual({ restarts: [], restartedAt: null, attempts: [], recovered: null });
+    expect(recovery).toEqual({ restarts: [], restartedAt: null, attempts: [], recovered: null, gate: null });
   });
 
   it("of before there were groups keeps what each field said, also where it is called otherwise now", () => {

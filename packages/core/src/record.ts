@@ -12,6 +12,7 @@ import type {
   Restraint,
   StopRefusal,
 } from "@rouse/contract";
+import type { OpenBreaker } from "./breakers/open-breakers.ts";
 import { type Activity, type BeatLedger, type Facts, noBeats, noFacts, type WorkClock } from "./facts.ts";
 import type {
   ContainLife,
@@ -22,6 +23,7 @@ import type {
   Reached,
   Recovered,
   RecoveryAttempt,
+  RecoveryGate,
   RestartLife,
   StopLife,
 } from "./incident.ts";
@@ -133,6 +135,8 @@ interface Seen {
   readonly terminal: TerminalFacts | null;
   /** The provider's limit that it last met, standing or over. */
   readonly limit: Limit | null;
+  /** Its circuit breakers that are not closed; those that matter most first. */
+  readonly breakers: readonly OpenBreaker[];
 }
 
 /** The verdict, and who was told. */
@@ -185,6 +189,8 @@ interface Recovery {
   /** Recoveries of this lineage, newest last. */
   readonly attempts: readonly RecoveryAttempt[];
   readonly recovered: Recovered | null;
+  /** Holds back attempts after some that failed; `null` before the first. */
+  readonly gate: RecoveryGate | null;
 }
 
 /** Everything core knows of one agent. Plain data: it is saved as it is; `readRecord` reads it. */
@@ -213,6 +219,9 @@ interface Birth {
   readonly gapsSeen: number;
 }
 
+/** One shared value, so that "still none" is seen by comparing references. */
+export const noBreakers: readonly OpenBreaker[] = [];
+
 /** The record of an agent at the start of an incarnation. */
 export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
   const { agentId, agentType, node, incarnation, taskId, gapsSeen } = birth;
@@ -238,7 +247,7 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
     },
     work: { activity: { kind: "STARTING", since: now }, clock: { total: 0, resumesAt: null }, longestQuiet: 0 },
     beats: noBeats,
-    seen: { facts: noFacts, steps: null, terminal: null, limit: null },
+    seen: { facts: noFacts, steps: null, terminal: null, limit: null, breakers: noBreakers },
     health: {
       state: "HEALTHY",
       since: now,
@@ -260,7 +269,7 @@ export function newRecord(birth: Birth, now: MonoMs): AgentRecord {
       counts: noCounts,
     },
     ending: { stop: null, refused: null, restart: null },
-    recovery: { restarts: [], restartedAt: null, attempts: [], recovered: null },
+    recovery: { restarts: [], restartedAt: null, attempts: [], recovered: null, gate: null },
     wakeAt: now,
   };
 }

@@ -22,6 +22,7 @@ import type {
   StepEvent,
   StopOutcome,
 } from "@rouse/contract";
+import type { BreakerChanged } from "./breakers/open-breakers.ts";
 import type { SavedWork } from "./incident.ts";
 import type { AgentRecord } from "./record.ts";
 import type { TakenTask } from "./tasks/task-record.ts";
@@ -80,7 +81,11 @@ export type Signal =
   /** The agent fetches what is to be said to it. This is no beat: an agent that checks in has not promised to beat. */
   | { readonly kind: "checked-in" }
   /** A checkpoint of the agent's task was saved. */
-  | { readonly kind: "checkpointed"; readonly checkpoint: string };
+  | { readonly kind: "checkpointed"; readonly checkpoint: string }
+  /** One of its circuit breakers changed. */
+  | BreakerChanged
+  /** A person closed the breaker in front of bringing it back. */
+  | { readonly kind: "recovery-reset" };
 
 /** The agent's terminal has a holder. `adopted`: it had one before this monitor came. */
 export interface HeldSignal {

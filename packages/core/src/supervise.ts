@@ -12,6 +12,7 @@ import type { Machine } from "./machine.ts";
 import { readRecord } from "./read-record.ts";
 import type { AgentRecord } from "./record.ts";
 import { noticeRestart, noticeReturn } from "./recover/restart-life.ts";
+import { isAtRest, noticeGate } from "./recovery-gate.ts";
 import { isBetweenRuns } from "./restart-rule.ts";
 import type { Reply, Signal, Turn } from "./signal.ts";
 
@@ -52,6 +53,7 @@ export function supervise(before: AgentRecord, signal: Signal, context: Context)
       noticeLostNudge(before, record, now),
       noticeReturn(before, record, now),
       noticeRestart(before, record, now),
+      noticeGate(before, record),
     ),
     actions: join(alerted.actions, climbed.actions, contained.actions, needed.actions),
   };
@@ -68,6 +70,7 @@ function isCalm(record: AgentRecord, signal: Signal): boolean {
     record.ending.restart === null &&
     !isStanding(record.seen.limit) &&
     !isBetweenRuns(record) &&
+    (record.recovery.gate === null || isAtRest(record.recovery.gate)) &&
     (signal.kind === "wake" || (signal.kind === "heartbeat" && signal.beat.answer === undefined))
   );
 }

@@ -4,8 +4,11 @@ import { Next } from "../page.ts";
 export const BreakerState = z.enum(["CLOSED", "OPEN", "HALF_OPEN"]).meta({ id: "BreakerState" });
 export type BreakerState = z.infer<typeof BreakerState>;
 
-/** `agent`: it runs inside the agent, which reports it. `observed`: Rouse runs it over calls that it sees. */
-export const BreakerSource = z.enum(["agent", "observed"]).meta({ id: "BreakerSource" });
+/**
+ * `agent`: it runs inside the agent, which reports it. `observed`: Rouse runs it over calls that it sees. `rouse`: it
+ * holds back what Rouse itself does.
+ */
+export const BreakerSource = z.enum(["agent", "observed", "rouse"]).meta({ id: "BreakerSource" });
 export type BreakerSource = z.infer<typeof BreakerSource>;
 
 export const CircuitBreakerStatus = z

@@ -28,6 +28,9 @@ export const wireStates: Readonly<Record<Breaker["state"], BreakerState>> = {
   "half-open": "HALF_OPEN",
 };
 
+/** Holds back Rouse's own attempts to bring an agent back. No agent can report one of this name. */
+export const recoveryOperation = "recovery_attempt";
+
 export const closedBreaker: Breaker = { state: "closed", period: 0, failures: [] };
 
 /** Proof that a call was let through, and in which period. */
@@ -46,6 +49,9 @@ export type CallEnd = "succeeded" | "failed" | "aborted";
 
 /** A failure this many recovery times ago says nothing about now. */
 const failureCountsFor = 10;
+
+/** After this long without a call a breaker says nothing about now, open or not. */
+export const ageOutAfter = ({ recoveryTimeout }: BreakerRules): DurationMs => failureCountsFor * recoveryTimeout;
 
 /** Whether a call may be made now. HALF_OPEN lets only the allowed number of trials out at once. */
 export function admitCall(breaker: Breaker, now: MonoMs, rules: BreakerRules): Admission {
@@ -101,7 +107,7 @@ function endOrdinary(
 ): Breaker {
   if (end === "aborted") return breaker;
   if (end === "succeeded") return breaker.failures.length === 0 ? breaker : { ...breaker, failures: [] };
-  const oldest = now - failureCountsFor * rules.recoveryTimeout;
+  const oldest = now - ageOutAfter(rules);
   const failures = [...breaker.failures.filter((at) => at > oldest), now];
   return failures.length < rules.failureThreshold ? { ...breaker, failures } : trip(breaker.period, now, rules);
 }

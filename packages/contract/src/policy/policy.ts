@@ -1,4 +1,4 @@
-import type { BreakerRules } from "../breakers/breaker.ts";
+import { type BreakerRules, recoveryOperation } from "../breakers/breaker.ts";
 import { type LoopKind, loopKinds } from "../health-words.ts";
 import { type DurationMs, days, hours, minutes, seconds } from "../time.ts";
 import type {
@@ -83,6 +83,8 @@ export interface Policy {
     readonly maxPerHour: number;
     readonly backoff: readonly DurationMs[];
     readonly probation: DurationMs;
+    /** By what attempts to bring an agent back are counted: `circuit_breaker` for `recovery_attempt`. */
+    readonly breaker: BreakerRules;
   };
   readonly tasks: TaskPolicy;
 }
@@ -203,7 +205,7 @@ export function policyFrom(id: string, settings: Settings): Policy {
   });
 }
 
-function ladderPolicyFrom({ intervention, escalation, recovery }: Settings) {
+function ladderPolicyFrom({ intervention, escalation, recovery, circuit_breaker: breakers }: Settings) {
   return {
     nudge: Object.freeze({
       enabled: intervention.nudge.enabled,
@@ -231,6 +233,7 @@ function ladderPolicyFrom({ intervention, escalation, recovery }: Settings) {
       maxPerHour: recovery.max_attempts_per_hour,
       backoff: Object.freeze(recovery.backoff_seconds.map(seconds)),
       probation: seconds(recovery.probation_seconds),
+      breaker: Object.freeze(breakerRulesFrom(breakers, recoveryOperation)),
     }),
   };
 }

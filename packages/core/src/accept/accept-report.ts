@@ -128,7 +128,7 @@ export function acceptReport(given: AgentRecord, signal: ReportSignal, context: 
     ...record,
     life: { ...record.life, heard: true, heardAt: now },
     work: { ...record.work, activity },
-    seen: { terminal: shown, facts, limit, steps },
+    seen: { terminal: shown, facts, limit, steps, breakers: record.seen.breakers },
   };
   if (report.exit === null && terminal.exit === null) events.push(...cameOrLeft(heard, terminal));
   const isNews = terminal.exit === null || terminal.exit.cause === "unseen";

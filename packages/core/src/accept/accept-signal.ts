@@ -1,6 +1,7 @@
 import type { MonoMs } from "@rouse/contract";
+import { noteBreaker } from "../breakers/open-breakers.ts";
 import type { Context } from "../context.ts";
-import type { AgentRecord } from "../record.ts";
+import { type AgentRecord, withSeen } from "../record.ts";
 import type { Signal } from "../signal.ts";
 import { acceptHeartbeat } from "./accept-heartbeat.ts";
 import { type Accepted, acceptRegistration, hearNow, learnt, noteClaim, noteTaken } from "./accept-registration.ts";
@@ -24,7 +25,10 @@ export function acceptSignal(given: AgentRecord, signal: Signal, context: Contex
     case "decided":
     case "decided-for-all":
     case "acknowledged":
+    case "recovery-reset":
       return learnt(record);
+    case "breaker-changed":
+      return learnt(withSeen(record, { breakers: noteBreaker(record.seen.breakers, signal) }));
     case "answered":
       return learnt({ ...hearNow(record, now), identity: { ...record.identity, readsCommands: true } });
     case "checked-in":

@@ -24,6 +24,7 @@ import { gravest, isIll, nextHealth, terminated } from "./health-machine.ts";
 import { type Detector, earliest } from "./look.ts";
 import { findMissedBeats, findUnreadBeats } from "./missed-beats.ts";
 import { awaitsNewEvidence } from "./moved-since.ts";
+import { findOpenBreaker } from "./open-breaker.ts";
 import { findOverdueCall, findOvertime } from "./overdue.ts";
 import { stateOfTree } from "./process-tree.ts";
 import {
@@ -72,6 +73,7 @@ const detectors: readonly Detector[] = [
   findSpinning,
   findRateLimit,
   findHolderLost,
+  findOpenBreaker,
 ];
 
 /** An exited process has only its exit to judge. */

@@ -1,6 +1,7 @@
 import type { BreakerRules } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { type BreakerRecord, type BreakerSignal, breakerMachine, newBreaker } from "./breaker-machine.ts";
+import type { BreakerChanged } from "./open-breakers.ts";
 
 const rules: BreakerRules = { failureThreshold: 3, recoveryTimeout: 60_000, halfOpenRequests: 1 };
 
@@ -9,9 +10,14 @@ function breakerNamed(name: string) {
   let now = 1_000_000;
   let record: BreakerRecord = newBreaker(name, "observed", now);
   const changes: string[] = [];
+  const letters: BreakerChanged[] = [];
   const step = (signal: BreakerSignal): void => {
     const stepped = breakerMachine.step(record, signal, { now, rules });
     record = breakerMachine.restore(breakerMachine.serialise(stepped.record));
+    for (const letter of stepped.letters ?? []) {
+      expect([letter.machine, letter.id]).toEqual(["agent", record.agentId]);
+      letters.push(letter.signal as BreakerChanged);
+    }
     for (const { payload } of stepped.events) {
       const { name: whose, from, to } = payload as { name: string; from: string; to: string };
       expect(whose).toBe(name);
@@ -21,6 +27,7 @@ function breakerNamed(name: string) {
   return {
     step,
     changes,
+    letters,
     record: () => record,
     calls(...outcomes: ("well" | "failed")[]): void {
       for (const outcome of outcomes) step({ kind: "called", failed: outcome === "failed" });
@@ -57,6 +64,82 @@ describe("a breaker that Rouse runs over what it sees", () => {
     breaker.calls("failed");
     expect(breaker.changes.at(-1)).toBe("HALF_OPEN → OPEN");
     expect(breaker.record().trips).toBe(2);
+  });
+});
+
+describe("a breaker that nobody tries any more", () => {
+  it("waits half open for ten recovery times, and then is closed", () => {
+    const breaker = breakerNamed("w/tool_execution/grep");
+    breaker.calls("failed", "failed", "failed");
+    breaker.passes(60_000);
+    breaker.passes(599_999);
+    expect(breaker.record().breaker.state).toBe("half-open");
+    breaker.passes(1);
+    expect(breaker.changes.at(-1)).toBe("HALF_OPEN → CLOSED");
+    breaker.calls("failed", "failed");
+    expect(breaker.record().breaker.state).toBe("closed");
+  });
+
+  it("of an earlier version is closed after ten minutes", () => {
+    const { unsettled: _, ...saved } = {
+      ...newBreaker("w/tool_execution", "observed", 5000),
+      breaker: { state: "half-open", period: 1, openedAt: 1, trials: [], passed: 0 },
+    };
+    expect(breakerMachine.wakeAt(breakerMachine.restore(JSON.stringify(saved)))).toBe(605_000);
+  });
+});
+
+describe("what an agent's own record is told", () => {
+  const told = (breaker: ReturnType<typeof breakerNamed>) => breaker.letters.map(({ state }) => state);
+
+  it("is every change, the same once, and nothing of calls that change nothing", () => {
+    const breaker = breakerNamed("w/tool_execution");
+    breaker.calls("failed", "failed", "failed", "failed", "well");
+    breaker.passes(60_000);
+    breaker.calls("well", "well");
+    expect(told(breaker)).toEqual(["OPEN", "HALF_OPEN", "CLOSED"]);
+    expect(breaker.letters[0]).toEqual({
+      kind: "breaker-changed",
+      operation: "tool_execution",
+      state: "OPEN",
+      source: "observed",
+      since: 1_000_000,
+      failingSince: 1_000_000,
+      unsettledSince: 1_000_000,
+      retryAt: 1_060_000,
+      agesOutAt: 1_660_000,
+    });
+  });
+
+  it("of one that opens anew is since when it was not closed, and when it began to fail again", () => {
+    const breaker = breakerNamed("w/checkpoint_write");
+    breaker.calls("failed", "failed", "failed");
+    breaker.passes(60_000);
+    breaker.calls("failed");
+    expect(breaker.letters.at(-1)).toMatchObject({ unsettledSince: 1_000_000, failingSince: 1_060_000 });
+  });
+});
+
+describe("a new life of its agent", () => {
+  it("begins with closed breakers, whoever kept them", () => {
+    const seen = breakerNamed("w/tool_execution");
+    seen.calls("failed", "failed");
+    seen.step({ kind: "life-began" });
+    seen.calls("failed", "failed");
+    expect(seen.record().breaker.state).toBe("closed");
+    const reported = breakerNamed("w/external_api");
+    reported.step({ kind: "reported", state: "OPEN", failures: 3, retryIn: null });
+    reported.step({ kind: "life-began" });
+    expect(reported.changes).toEqual(["CLOSED → OPEN", "OPEN → CLOSED"]);
+  });
+
+  it("still has to hear of a reset that the former one did not", () => {
+    const breaker = breakerNamed("w/external_api");
+    breaker.step({ kind: "reported", state: "OPEN", failures: 3, retryIn: null });
+    breaker.step({ kind: "reset", command: "reset/1" });
+    breaker.step({ kind: "life-began" });
+    breaker.step({ kind: "reported", state: "OPEN", failures: 3, retryIn: null });
+    expect(breaker.record()).toMatchObject({ breaker: { state: "closed" }, reset: "reset/1" });
   });
 });
 

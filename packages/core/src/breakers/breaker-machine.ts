@@ -1,5 +1,6 @@
 import {
   admitCall,
+  ageOutAfter,
   type Breaker,
   type BreakerRules,
   type BreakerSource,
@@ -8,17 +9,18 @@ import {
   type DurationMs,
   endCall,
   type MonoMs,
+  minutes,
   resetBreaker,
   wireStates,
 } from "@rouse/contract";
-import type { Machine } from "../machine.ts";
+import type { Letter, Machine } from "../machine.ts";
+import type { BreakerChanged } from "./open-breakers.ts";
 
 /** One circuit breaker of one agent, as Rouse knows it. Its name is `AGENT/OPERATION`, such as `worker-1/tool_execution/grep`. */
 export interface BreakerRecord {
   readonly agentId: string;
   readonly operation: string;
-  /** `agent`: it runs inside the agent, which reports it. `observed`: Rouse runs it over calls that it sees. */
-  readonly source: BreakerSource;
+  readonly source: Exclude<BreakerSource, "rouse">;
   readonly breaker: Breaker;
   /** When it came into this state. */
   readonly since: MonoMs;
@@ -26,6 +28,17 @@ export interface BreakerRecord {
   readonly trips: number;
   /** The command that tells its agent of a reset, until the agent has heard of it. */
   readonly reset: string | null;
+  /** While it is not closed; absent in records of an earlier version. */
+  readonly unsettled?: Unsettled | null;
+}
+
+interface Unsettled {
+  /** When it was last closed. */
+  readonly since: MonoMs;
+  /** When the failures began that opened it last. */
+  readonly failingSince: MonoMs;
+  /** From then on it says nothing about now, unless something is called; `null`: its agent named no time. */
+  readonly agesOutAt: MonoMs | null;
 }
 
 export type BreakerSignal =
@@ -41,6 +54,8 @@ export type BreakerSignal =
   | { readonly kind: "reset"; readonly command: string | null }
   /** The agent has read these commands. */
   | { readonly kind: "heard"; readonly commands: readonly string[] }
+  /** The agent begins a new life, which says anew what it knows. */
+  | { readonly kind: "life-began" }
   | { readonly kind: "wake" };
 
 export interface BreakerContext {
@@ -51,7 +66,7 @@ export interface BreakerContext {
 export const breakerName = ({ agentId, operation }: Pick<BreakerRecord, "agentId" | "operation">): string =>
   `${agentId}/${operation}`;
 
-export function newBreaker(name: string, source: BreakerSource, now: MonoMs): BreakerRecord {
+export function newBreaker(name: string, source: BreakerRecord["source"], now: MonoMs): BreakerRecord {
   const slash = name.indexOf("/");
   const [agentId, operation] = [name.slice(0, slash), name.slice(slash + 1)];
   return { agentId, operation, source, breaker: closedBreaker, since: now, trips: 0, reset: null };
@@ -61,7 +76,8 @@ export function newBreaker(name: string, source: BreakerSource, now: MonoMs): Br
 export const breakerMachine: Machine<BreakerRecord, BreakerSignal, BreakerContext, null> = {
   name: "breaker",
   step(before, signal, context) {
-    const moved = take(before, signal, context);
+    const taken = take(before, signal, context);
+    const moved = taken === before ? before : { ...taken, unsettled: unsettledAfter(before, taken, signal, context) };
     const [from, to] = [wireStates[before.breaker.state], wireStates[moved.breaker.state]];
     const record =
       from === to ? moved : { ...moved, since: context.now, trips: before.trips + (to === "OPEN" ? 1 : 0) };
@@ -73,13 +89,78 @@ export const breakerMachine: Machine<BreakerRecord, BreakerSignal, BreakerContex
           ? []
           : [{ type: "CIRCUIT_BREAKER_STATE_CHANGED", payload: { name: breakerName(record), from, to } }],
       actions: [],
+      letters: lettersAbout(before, record),
     };
   },
   /** An agent's own breaker is moved by the agent alone. */
-  wakeAt: ({ source, breaker }) => (source === "observed" && breaker.state === "open" ? breaker.reopenAt : null),
-  restore: JSON.parse,
+  wakeAt({ source, breaker, unsettled }) {
+    if (source === "agent") return null;
+    return breaker.state === "open" ? breaker.reopenAt : (unsettled?.agesOutAt ?? null);
+  },
+  restore: readBreaker,
   serialise: JSON.stringify,
 };
+
+/** Reads a saved record, also one of an earlier version, which ages out like any other. */
+function readBreaker(json: string): BreakerRecord {
+  const saved: BreakerRecord = JSON.parse(json);
+  if (saved.unsettled !== undefined || saved.breaker.state === "closed") return saved;
+  const { since } = saved;
+  return { ...saved, unsettled: { since, failingSince: since, agesOutAt: since + oldestKept } };
+}
+
+const oldestKept: DurationMs = minutes(10);
+
+/** What the agent's own record is told. */
+export function tellAgent(record: BreakerRecord): BreakerChanged {
+  const { operation, source, breaker, since, unsettled } = record;
+  const state = wireStates[breaker.state];
+  if (state === "CLOSED") return { kind: "breaker-changed", operation, state };
+  const retryAt = breaker.state === "open" ? breaker.reopenAt : null;
+  const {
+    since: unsettledSince,
+    failingSince,
+    agesOutAt,
+  } = unsettled ?? { since, failingSince: since, agesOutAt: null };
+  return {
+    ...{ kind: "breaker-changed", operation, state, source, since },
+    ...{ failingSince, unsettledSince, retryAt, agesOutAt },
+  };
+}
+
+function lettersAbout(before: BreakerRecord, after: BreakerRecord): readonly Letter[] {
+  if (before.breaker.state === "closed" && after.breaker.state === "closed") return [];
+  const told = tellAgent(after);
+  if (JSON.stringify(told) === JSON.stringify(tellAgent(before))) return [];
+  return [{ machine: "agent", id: after.agentId, signal: told }];
+}
+
+function unsettledAfter(
+  before: BreakerRecord,
+  { source, breaker }: BreakerRecord,
+  signal: BreakerSignal,
+  { now, rules }: BreakerContext,
+): Unsettled | null {
+  if (breaker.state === "closed") return null;
+  const known = before.unsettled ?? null;
+  const isNews = before.breaker.state !== breaker.state;
+  const timed = source === "observed" || breaker.state === "half-open" || hasTime(signal);
+  const from = breaker.state === "open" ? breaker.reopenAt : now;
+  const failures = before.breaker.state === "closed" ? before.breaker.failures : [];
+  return {
+    since: known?.since ?? now,
+    failingSince:
+      isNews && breaker.state === "open"
+        ? source === "agent"
+          ? now
+          : (failures[0] ?? now)
+        : (known?.failingSince ?? now),
+    agesOutAt:
+      isNews || signal.kind === "reported" ? (timed ? from + ageOutAfter(rules) : null) : (known?.agesOutAt ?? null),
+  };
+}
+
+const hasTime = (signal: BreakerSignal): boolean => signal.kind === "reported" && signal.retryIn !== null;
 
 function take(record: BreakerRecord, signal: BreakerSignal, { now, rules }: BreakerContext): BreakerRecord {
   switch (signal.kind) {
@@ -96,11 +177,24 @@ function take(record: BreakerRecord, signal: BreakerSignal, { now, rules }: Brea
       return { ...record, breaker: resetBreaker(record.breaker), reset: signal.command };
     case "heard":
       return record.reset !== null && signal.commands.includes(record.reset) ? { ...record, reset: null } : record;
+    case "life-began":
+      // A reset that the former life did not hear of is for this one.
+      return record.breaker.state === "closed" && failuresOf(record.breaker) === 0
+        ? record
+        : { ...record, breaker: resetBreaker(record.breaker) };
     case "wake":
-      return record.source === "observed" && record.breaker.state === "open" && record.breaker.reopenAt <= now
-        ? { ...record, breaker: { ...halfOpen(record.breaker, now), openedAt: record.breaker.openedAt } }
-        : record;
+      return record.source === "observed" ? { ...record, breaker: afterRest(record, now) } : record;
   }
+}
+
+const failuresOf = (breaker: Breaker): number => (breaker.state === "closed" ? breaker.failures.length : 0);
+
+/** Nobody called for long: an open one waits for a trial, and what nobody tries does not stay unsettled for ever. */
+function afterRest({ breaker, unsettled }: BreakerRecord, now: MonoMs): Breaker {
+  if (breaker.state === "open" && breaker.reopenAt <= now)
+    return { ...halfOpen(breaker, now), openedAt: breaker.openedAt };
+  const agesOutAt = unsettled?.agesOutAt ?? null;
+  return breaker.state === "half-open" && agesOutAt !== null && agesOutAt <= now ? resetBreaker(breaker) : breaker;
 }
 
 const halfOpen = ({ period }: Breaker, openedAt: MonoMs): Extract<Breaker, { state: "half-open" }> => ({

@@ -12,7 +12,7 @@ import { gravity } from "../assess/look.ts";
 import type { Context } from "../context.ts";
 import type { Doubt } from "../doubt.ts";
 import { isSettled } from "../incident.ts";
-import type { AgentRecord } from "../record.ts";
+import type { AgentRecord, Finding } from "../record.ts";
 
 /** What to do about a change of health, or why nothing. */
 export type Response =
@@ -40,7 +40,12 @@ const severities: Readonly<Partial<Record<HealthState, AlertSeverity>>> = {
 };
 
 /** Warnings that a person should hear of although nobody should act on them. */
-const tellingSigns: ReadonlySet<HealthReason> = new Set<HealthReason>(["token-burn", "holder-lost", "run-failed"]);
+const tellingSigns: ReadonlySet<HealthReason> = new Set<HealthReason>([
+  "token-burn",
+  "holder-lost",
+  "run-failed",
+  "breaker-open",
+]);
 
 /** Third stage: should we act? First by telling a person, once per cause, and taking it back when it is over. */
 export function chooseResponse(record: AgentRecord, context: Context): Response {
@@ -50,23 +55,29 @@ export function chooseResponse(record: AgentRecord, context: Context): Response 
     state === "DEGRADED"
       ? record.health.findings.find(({ kind, level }) => level === "degraded" && tellingSigns.has(kind))
       : undefined;
-  const severity = severities[state] ?? (sign === undefined ? undefined : "warning");
+  const severity = severities[state] ?? (sign === undefined ? undefined : severityOf(sign));
   const cause = sign?.kind ?? reason;
   if (severity === undefined) return calmResponse(record, context);
   if (policy.mode === "observe") return { kind: "nothing", because: "observing-only" };
   if (endedWithOthers(record))
     return record.health.alert === null ? { kind: "nothing", because: "matter-of-the-fleet" } : { kind: "resolve" };
-  if (record.health.alert?.cause === cause || isAPersonsMatter(record))
+  const { alert } = record.health;
+  // A breaker may begin as a warning and end as an illness: the one alert about it becomes louder, once.
+  const climbs = cause === "breaker-open" && severity === "critical" && alert?.severity === "warning";
+  if ((alert?.cause === cause && !climbs) || isAPersonsMatter(record))
     return { kind: "nothing", because: "already-alerted" };
   if (isMatterOfFleet(record, doubt)) return { kind: "nothing", because: "matter-of-the-fleet" };
   const told = toldLately(record, now, policy);
   const before = told.filter((one) => one === cause).length;
-  const isLouder = record.health.alert?.severity === "critical" && severity !== "critical";
-  if (record.health.alert?.again && (isLouder || before >= mostTold))
+  const isLouder = alert?.severity === "critical" && severity !== "critical";
+  if (alert?.again && (isLouder || (before >= mostTold && !climbs)))
     return { kind: "nothing", because: "already-alerted" };
-  const again = before > 0 || record.health.alert?.again;
+  const again = (before > 0 && !(climbs && before === 1)) || alert?.again;
   return { kind: "alert", cause, severity, ...(again ? { again } : {}), told: [...told, cause] };
 }
+
+/** Checkpoints that cannot be saved for long are lost with their agent, so somebody has to look now. */
+const severityOf = ({ evidence }: Finding): AlertSeverity => (evidence["lasting"] === "yes" ? "critical" : "warning");
 
 /** So often an agent that goes up and down is told of per cause; no warnings follow something worse. */
 const mostTold = 2;
@@ -90,7 +101,11 @@ function calmResponse(record: AgentRecord, { now, policy }: Context): Response {
   const { incident, handedOver } = record.ladder;
   const isOver = health.state === "TERMINATED" && incident === null && (!isAPersonsMatter(record) || handedOver?.asked);
   const isWell = health.state === "HEALTHY" && handedOver?.asked !== true;
-  if (alert === null || !(isWell || isOver)) return { kind: "nothing", because: "not-ill" };
+  // Once its breakers are closed, another warning does not keep the alert about them open.
+  const isMoot = alert?.cause === "breaker-open" && !alert.again && incident === null && handedOver === null;
+  const isOtherwiseIll = health.state !== "DEGRADED" || health.findings.some(({ kind }) => kind === "breaker-open");
+  if (alert === null || !(isWell || isOver || (isMoot && !isOtherwiseIll)))
+    return { kind: "nothing", because: "not-ill" };
   const until = health.since + soon(record, policy);
   const mayComeBack = alert.again && isWell && record.work.activity.kind !== "FINISHED" && now < until;
   return mayComeBack ? { kind: "keep-open", until } : { kind: "resolve" };

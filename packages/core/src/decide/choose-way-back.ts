@@ -1,11 +1,12 @@
-import { type DurationMs, type EndingReason, hours, type MonoMs } from "@rouse/contract";
+import { type DurationMs, type EndingReason, hours, type MonoMs, type RecoveryHold } from "@rouse/contract";
 import type { Context } from "../context.ts";
 import type { Escalation, Incident, Stage } from "../incident.ts";
 import { isStanding, mostResumes } from "../limit.ts";
-import { type AgentRecord, isStartingAgain } from "../record.ts";
+import { type AgentRecord, isOver, isStartingAgain } from "../record.ts";
+import { gateOpensAt } from "../recovery-gate.ts";
 import { jitterOf, recentRestarts, restartsAllowed, runsOnce } from "../restart-rule.ts";
 import { awaitAnswer, isQuestion } from "./ask-orchestrator.ts";
-import { handOver, type Rung, recovered, wait } from "./rung.ts";
+import { handOver, holdBack, type Rung, recovered, wait } from "./rung.ts";
 
 /** The process is over: the agent is brought back within its budget, unless somebody has to decide first. */
 export function chooseWayBack(record: AgentRecord, incident: Incident, context: Context): Rung {
@@ -61,13 +62,29 @@ function bringBack(
   context: Context,
 ): Rung {
   const { now, doubt } = context;
-  if (doubt.frozen || isStartingAgain(record)) return wait();
+  if (isStartingAgain(record)) return wait();
+  if (doubt.frozen) return holdBack("frozen");
   if (notBefore !== null && now < notBefore) return wait(notBefore);
   const revival = by === "restart" ? chooseRestart(record, context) : chooseRecovery(record, context);
   if (pressed) return { kind: "revive", by, attempt: revival.kind === "start" ? revival.attempt : 0 };
-  if (revival.kind === "wait") return wait(revival.until);
-  if (revival.kind === "start") return { kind: "revive", by, attempt: revival.attempt };
-  return { kind: "give-up", by, attempts: revival.attempts };
+  if (revival.kind === "exhausted") return { kind: "give-up", by, attempts: revival.attempts };
+  const opensAt = gateOpensAt(record, context) ?? now;
+  if (revival.kind === "wait" && revival.until >= opensAt)
+    return holdBack(by === "restart" ? "cooldown" : "backoff", revival.until);
+  if (now < opensAt) return holdBack("breaker-open", opensAt);
+  return { kind: "revive", by, attempt: revival.kind === "start" ? revival.attempt : 0 };
+}
+
+/** What holds back an agent that is down, and until when, where that is known; `null`: nothing, or it is not down. */
+export function whatHoldsBack(
+  record: AgentRecord,
+  context: Context,
+): { readonly because: RecoveryHold; readonly until: MonoMs | null } | null {
+  const { incident } = record.ladder;
+  if (incident?.stage.kind !== "down" || record.life.incarnation !== incident.incarnation || !isOver(record))
+    return null;
+  const rung = chooseWayBack(record, incident, context);
+  return rung.kind === "wait" && rung.because !== undefined ? { because: rung.because, until: rung.until } : null;
 }
 
 /** A person ended it: by their own hand, or by an order that the holder did not refuse. */

@@ -2,6 +2,7 @@ import type { MonoMs, Policy, StopRefusal } from "@rouse/contract";
 import { beatRhythm } from "../accept/beat-rhythm.ts";
 import { isIll } from "../assess/health-machine.ts";
 import { earliest } from "../assess/look.ts";
+import { mayLackCheckpoints } from "../breakers/open-breakers.ts";
 import type { Context } from "../context.ts";
 import { type Gap, lastGap } from "../doubt.ts";
 import type { Incident, Stage, StopLife } from "../incident.ts";
@@ -56,10 +57,14 @@ function isSeenSince({ seen: { terminal }, health: { findings } }: AgentRecord, 
   return findings.every(({ kind, level }) => kind !== "missed-beats" || level === "note");
 }
 
-/** Whether unsaved work forbids the stop. Only the second look at the gate can know. */
+/**
+ * Whether unsaved work forbids the stop. Only the second look at the gate can know. An agent that cannot save its
+ * checkpoints has its newest work in memory: then the snapshot of its folder must be there.
+ */
 function refuseUnsaved(record: AgentRecord, policy: Policy): KillRefusal | null {
   const saved = record.ending.stop?.saved ?? null;
-  return saved?.kind === "not-saved" && !policy.saving.acceptFailure ? lasting("work-not-saved") : null;
+  if (saved === null || saved.kind === "saved" || policy.saving.acceptFailure) return null;
+  return saved.kind === "not-saved" || mayLackCheckpoints(record.seen.breakers) ? lasting("work-not-saved") : null;
 }
 
 /** A hold ends at an unknown time, so it is looked at this often. */

@@ -7,6 +7,7 @@ import type {
   IncidentEnding,
   MonoMs,
   NudgeChannel,
+  RecoveryHold,
   StopCause,
   StopRefusal,
 } from "@rouse/contract";
@@ -41,9 +42,16 @@ export type Rung =
   | { readonly kind: "revive"; readonly by: "restart" | "recovery"; readonly attempt: number }
   | { readonly kind: "give-up"; readonly by: "restart" | "recovery"; readonly attempts: number }
   | { readonly kind: "watch-closely" }
-  | { readonly kind: "wait"; readonly until: MonoMs | null };
+  /** `because`: what holds back an agent that is down. */
+  | { readonly kind: "wait"; readonly until: MonoMs | null; readonly because?: RecoveryHold };
 
 export const wait = (until: MonoMs | null = null): Rung => ({ kind: "wait", until });
+
+export const holdBack = (because: RecoveryHold, until: MonoMs | null = null): Rung => ({
+  kind: "wait",
+  until,
+  because,
+});
 
 export const recovered = (because: EndingReason): Rung => ({ kind: "close", ending: "recovered", because });
 

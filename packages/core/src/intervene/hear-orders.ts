@@ -48,6 +48,8 @@ export function hearOrders(record: AgentRecord, signal: Signal, context: Context
     case "ordered":
     case "assigned":
     case "checkpointed":
+    case "breaker-changed":
+    case "recovery-reset":
       return unchanged(record);
   }
 }

@@ -11,11 +11,13 @@ import {
 import { limitReached, limitResumed, limitStillStands } from "../accept/read-limit.ts";
 import { isIll } from "../assess/health-machine.ts";
 import { earliest } from "../assess/look.ts";
+import { mayLackCheckpoints } from "../breakers/open-breakers.ts";
 import type { Context } from "../context.ts";
 import { blindSince, type Doubt } from "../doubt.ts";
 import { type Intervened, unchanged, withEvents } from "../intervene/alert-life.ts";
 import { endedAtLimit, isStanding } from "../limit.ts";
 import { type AgentRecord, isOver, isStartingAgain, lifeOf, withEnding, withLadder } from "../record.ts";
+import { beginAttempt, reopenGate } from "../recovery-gate.ts";
 import { isBetweenRuns, recentRestarts, restartsAllowed } from "../restart-rule.ts";
 import { type Signal, tellRaised } from "../signal.ts";
 import type { Limit } from "../terminal-facts.ts";
@@ -38,7 +40,8 @@ export function revive(record: AgentRecord, by: "restart" | "recovery", attempt:
     : [...record.recovery.attempts, { taskId: record.task.id, at: now }].slice(-mostRemembered);
   const restartedAt = isRestart ? now : record.recovery.restartedAt;
   const { counted, key } = countStart(record, by);
-  const recovery = { ...record.recovery, restarts, restartedAt, attempts: recoveries };
+  const counts = { ...record.recovery, restarts, restartedAt, attempts: recoveries };
+  const recovery = beginAttempt(counts, record.life.incarnation, context);
   return start({ ...counted, recovery }, key, because, attempt, now);
 }
 
@@ -106,7 +109,7 @@ function reviveAfterRun(record: AgentRecord, context: Context): Intervened {
 
 /** Why its last life ended, in fixed words. */
 function reasonOf(
-  { ladder: { incident }, ending: { stop }, seen: { terminal } }: AgentRecord,
+  { ladder: { incident }, ending: { stop }, seen: { terminal, breakers } }: AgentRecord,
   because: RestartCause,
 ): string {
   if (because === "ordered") return "a person asked for it";
@@ -114,7 +117,8 @@ function reasonOf(
   if (because === "kept-running") return "its owner wants it to run always";
   const exit = terminal?.exit?.cause ?? "gone";
   const what = exit === "stopped" && stop !== null ? `stopped: ${stop.cause}` : exit;
-  return incident === null ? what : `${incident.illness}: ${incident.cause}, ${what}`;
+  const unsaved = mayLackCheckpoints(breakers) ? "; its last checkpoints may not be saved" : "";
+  return incident === null ? `${what}${unsaved}` : `${incident.illness}: ${incident.cause}, ${what}${unsaved}`;
 }
 
 /**
@@ -128,7 +132,7 @@ export function obeyRestart(record: AgentRecord, signal: Signal, { now, doubt }:
   if (key === null) return unchanged(record);
   // The order is used up with this, whatever comes of it: it is not tried again with every report.
   const stop = record.ending.stop === null ? null : { ...record.ending.stop, thenRestart: false };
-  const recovery = { ...record.recovery, attempts: [], restarts: [] };
+  const recovery = { ...record.recovery, attempts: [], restarts: [], gate: reopenGate(record.recovery.gate, now) };
   return start({ ...withEnding(record, { stop }), recovery }, `${key}/restart`, "ordered", 0, now);
 }
 

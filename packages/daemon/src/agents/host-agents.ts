@@ -15,6 +15,8 @@ import {
   type Context,
   describeMember,
   describeStanding,
+  type EndedCall,
+  endedCalls,
   type FleetDoings,
   type FleetIncidents,
   type FleetNews,
@@ -65,13 +67,10 @@ export interface AgentTurned {
   readonly after: AgentRecord;
 }
 
-/** A call of a tool ended, as its agent told: a letter to the room of breakers. */
-export interface ToolEnded {
-  readonly kind: "tool-ended";
-  readonly agentId: string;
-  readonly tool: string | null;
-  readonly failed: boolean;
-}
+/** Letters to the room of breakers: calls of tools ended, as was told or seen; an agent begins a new life. */
+export type BreakerLetter =
+  | { readonly kind: "tools-ended"; readonly agentId: string; readonly calls: readonly EndedCall[] }
+  | { readonly kind: "life-began"; readonly agentId: string };
 
 const wakeUp: Signal = { kind: "wake" };
 
@@ -105,15 +104,16 @@ export function hostAgents(parts: AgentParts) {
     if (doings.events.length + doings.actions.length > 0) carry(doings, moment);
     if (isOfConsequence(stepped) || concernsTasks(before, record)) tellTasks(before, record);
     activities.noteTurn(before, record, moment.time);
-    if (signal.kind === "stepped") tellBreakers(before.agentId, signal.events);
+    tellBreakers(before, record, signal, stepped.reply);
   }
 
-  function tellBreakers(agentId: string, events: readonly StepEvent[]): void {
-    for (const { kind, tool, failed, cancelled } of events) {
-      if (kind !== "tool_result" || typeof failed !== "boolean" || cancelled === true) continue;
-      const ended: ToolEnded = { kind: "tool-ended", agentId, tool: tool ?? null, failed };
-      engine.post("breaker", null, ended);
-    }
+  function tellBreakers(before: AgentRecord, after: AgentRecord, signal: Signal, reply: Reply | null): void {
+    const { agentId } = before;
+    const post = (letter: BreakerLetter): void => engine.post("breaker", null, letter);
+    if (after.life.incarnation !== before.life.incarnation) post({ kind: "life-began", agentId });
+    if ((signal.kind !== "stepped" && signal.kind !== "reported") || reply?.status !== "accepted") return;
+    const calls = endedCalls(before, signal);
+    if (calls.length > 0) post({ kind: "tools-ended", agentId, calls });
   }
 
   function tellTasks(before: AgentRecord, after: AgentRecord): void {

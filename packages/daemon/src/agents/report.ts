@@ -15,7 +15,7 @@ import {
   understandNames,
   type WhyReport,
 } from "@rouse/contract";
-import { type AgentRecord, beatRhythm, howOver } from "@rouse/core";
+import { type AgentRecord, beatRhythm, howOver, whatHoldsBack } from "@rouse/core";
 import type { z } from "zod";
 import { noAgent, policySubject } from "../config/choose-policy.ts";
 import { describeFleetIncidents, fleetSight, type MaySee } from "../fleet/fleet-matters.ts";
@@ -144,8 +144,10 @@ export function createReports(parts: ReportParts): Reports {
       const events = await store.readEvents({ agentId, limit: 20, newestFirst: true });
       const policy = parts.config().policyFor(policySubject(record));
       const about = doubt.about(record, now);
+      const shown = show(record, now);
+      const held = whatHoldsBack(record, { now, policy, doubt: about });
       return {
-        agent: show(record, now),
+        agent: held === null ? shown : { ...shown, incident: withHold(shown.incident, held, iso) },
         ...describeOutlook(record, now, policy, about, clock.toWall),
         ...describeGrounds(record, now, policy, about, clock.toWall),
         partOf: about.silentWith ?? about.diedWith,
@@ -191,6 +193,14 @@ export function createReports(parts: ReportParts): Reports {
     },
   };
 }
+
+/** What an agent that is down waits for before it is brought back. */
+const withHold = (
+  incident: AgentHealth["incident"],
+  { because, until }: NonNullable<ReturnType<typeof whatHoldsBack>>,
+  iso: (at: MonoMs) => string,
+): AgentHealth["incident"] =>
+  incident === null ? null : { ...incident, heldBy: because, nextAt: until === null ? null : iso(until) };
 
 /** True of most of a fleet: such an agent is not over, whatever its policy says. */
 const isQuick = ({ seen: { terminal }, work: { activity } }: AgentRecord): boolean =>

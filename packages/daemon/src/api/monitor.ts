@@ -1,5 +1,7 @@
 import {
   AgentsHealth,
+  BreakerSource,
+  BreakerState,
   ConfigReport,
   Fault,
   FreezeRequest,
@@ -124,6 +126,28 @@ function createMetrics(monitor: Monitor): { contentType: string; print(): Promis
       for (const state of healthStates) this.set({ state }, byState[state] ?? 0);
     },
   });
+  new Gauge({
+    name: "rouse_breakers",
+    help: "Circuit breakers by state, and by who keeps them",
+    labelNames: ["state", "source"],
+    registers,
+    collect() {
+      for (const state of BreakerState.options)
+        for (const source of BreakerSource.options) this.set({ state, source }, 0);
+      for (const { state, source } of monitor.help.breakers.list()) this.inc({ state, source });
+    },
+  });
+  let trips = 0;
+  monitor.onEvents((events) => {
+    for (const { type, payload } of events)
+      if (type === "CIRCUIT_BREAKER_STATE_CHANGED" && payload.to === "OPEN") trips += 1;
+  });
+  counter("rouse_breaker_trips_total", "Circuit breakers that opened since the start", () => trips);
+  counter(
+    "rouse_breaker_resets_total",
+    "Circuit breakers closed by hand since the start",
+    monitor.help.breakers.resets,
+  );
   counter("rouse_turns_total", "Turns of judgement", () => monitor.counters().turns);
   counter("rouse_wakes_total", "Turns because a deadline came", () => monitor.counters().wakes);
   counter("rouse_events_total", "Events saved since the start", () => monitor.counters().events);

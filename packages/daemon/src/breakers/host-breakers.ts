@@ -4,12 +4,23 @@ import {
   type Command,
   Fault,
   type Heartbeat,
+  recoveryOperation,
   seconds,
   toIso,
   wireStates,
 } from "@rouse/contract";
-import { type BreakerRecord, breakerMachine, breakerName, newBreaker } from "@rouse/core";
-import type { ToolEnded } from "../agents/host-agents.ts";
+import {
+  type AgentRecord,
+  type BreakerRecord,
+  breakerMachine,
+  breakerName,
+  type EndedCall,
+  newBreaker,
+  noteBreaker,
+  tellAgent,
+  withSeen,
+} from "@rouse/core";
+import type { BreakerLetter } from "../agents/host-agents.ts";
 import { policySubject } from "../config/choose-policy.ts";
 import { nearestName } from "../config/nearest-name.ts";
 import { hostMachine } from "../engine/host-machine.ts";
@@ -18,21 +29,29 @@ import { type By, orderLine } from "../orders/note-orders.ts";
 import type { KeptMachine } from "../ports/store.ts";
 import type { SharedServices } from "../shared-services.ts";
 
-type Parts = Pick<SharedServices, "engine" | "commits" | "roster" | "config" | "toWall">;
+type Parts = Pick<SharedServices, "engine" | "commits" | "roster" | "agents" | "config" | "toWall">;
 
 /** An agent that made up names could fill the memory of everybody. */
 const mostPerAgent = 200;
 
-/** The circuit breakers of all agents: told with heartbeats, seen in steps, listed, and reset by people. */
-export function hostBreakers({ engine, commits, roster, config, toWall }: Parts) {
+/**
+ * The circuit breakers of all agents: told with heartbeats, seen in steps and streams, listed, and reset by people. The
+ * one in front of bringing an agent back is kept with the agent.
+ */
+export function hostBreakers({ engine, commits, roster, agents, config, toWall }: Parts) {
   const byAgent = new Map<string, Set<string>>();
   const unheard = new Set<string>();
+  let resets = 0;
   const breakers = hostMachine({
     ...{ engine, commits, machine: breakerMachine, wakeSignal: { kind: "wake" } as const },
     begin: (name, now) => newBreaker(name, "observed", now),
     agentOf: (name) => name.slice(0, name.indexOf("/")),
     contextOf: (now, name) => ({ now, rules: rulesOf(name) }),
-    hear: (letter, moment) => observe(letter as ToolEnded, moment),
+    hear(letter, moment) {
+      const { agentId, ...told } = letter as BreakerLetter;
+      if (told.kind === "tools-ended") for (const call of told.calls) observe(agentId, call, moment);
+      else for (const name of byAgent.get(agentId) ?? []) breakers.run(name, { kind: "life-began" }, moment);
+    },
   });
 
   function rulesOf(name: string) {
@@ -43,7 +62,7 @@ export function hostBreakers({ engine, commits, roster, config, toWall }: Parts)
   }
 
   /** Runs the breakers of an agent's tools over what is seen of its calls. */
-  function observe({ agentId, tool, failed }: ToolEnded, moment: Moment): void {
+  function observe(agentId: string, { tool, failed }: EndedCall, moment: Moment): void {
     const own = tool === null ? [] : [`${agentId}/tool_execution/${tool.replaceAll(/[^\w.:@+-]/g, "_").slice(0, 150)}`];
     for (const name of [`${agentId}/tool_execution`, ...own])
       if (admit(agentId, name)) breakers.run(name, { kind: "called", failed }, moment);
@@ -74,6 +93,32 @@ export function hostBreakers({ engine, commits, roster, config, toWall }: Parts)
     };
   }
 
+  /** The one in front of bringing an agent back, once that was tried. */
+  function describeGate({ agentId, recovery: { gate } }: AgentRecord): CircuitBreakerStatus[] {
+    if (gate === null) return [];
+    const { breaker, since, trips } = gate;
+    const operation = recoveryOperation;
+    const known = { agentId, operation, breaker, since, trips, reset: null };
+    return [{ ...describe({ ...known, source: "observed" }), source: "rouse" }];
+  }
+
+  const gateOf = (agentId: string): CircuitBreakerStatus[] => {
+    const record = roster.find(agentId)?.record;
+    return record === undefined ? [] : describeGate(record);
+  };
+
+  function describeAll(): CircuitBreakerStatus[] {
+    const all = [...byAgent.keys()].flatMap((agentId) => of(agentId).map(describe));
+    for (const { record } of roster.all()) if (record.recovery.gate !== null) all.push(...describeGate(record));
+    return all;
+  }
+
+  /** The agent of this name, if the name is that of the breaker in front of bringing it back. */
+  const gatedBy = (name: string): string | null => {
+    const agentId = name.slice(0, -recoveryOperation.length - 1);
+    return name === `${agentId}/${recoveryOperation}` && gateOf(agentId).length > 0 ? agentId : null;
+  };
+
   function of(agentId: string): BreakerRecord[] {
     return [...(byAgent.get(agentId) ?? [])].flatMap((name) => breakers.find(name) ?? []);
   }
@@ -81,7 +126,12 @@ export function hostBreakers({ engine, commits, roster, config, toWall }: Parts)
   function mustFind(name: string): BreakerRecord {
     const record = breakers.find(name);
     if (record !== null) return record;
-    const nearest = nearestName(name, [...byAgent.values()].flatMap((names) => [...names]).slice(0, 20_000));
+    const nearest = nearestName(
+      name,
+      describeAll()
+        .map((known) => known.name)
+        .slice(0, 20_000),
+    );
     throw new Fault(
       "breaker-unknown",
       `no breaker has this name${nearest === undefined ? "; `rouse breakers` lists all" : `; did you mean ${nearest}?`}`,
@@ -93,6 +143,14 @@ export function hostBreakers({ engine, commits, roster, config, toWall }: Parts)
     else unheard.delete(agentId);
   }
 
+  /** After a start: an agent's record that was saved by an earlier version knows nothing of its breakers. */
+  function tellRecord(agentId: string): void {
+    const watched = roster.find(agentId);
+    if (watched === undefined) return;
+    const known = of(agentId).map(tellAgent).reduce(noteBreaker, watched.record.seen.breakers);
+    if (known !== watched.record.seen.breakers) watched.record = withSeen(watched.record, { breakers: known });
+  }
+
   return {
     /** Agents that have not heard of a reset yet. */
     unheard,
@@ -102,6 +160,8 @@ export function hostBreakers({ engine, commits, roster, config, toWall }: Parts)
         for (const record of of(agentId))
           if (record.reset !== null) breakers.submit(breakerName(record), { kind: "heard", commands: seen }, moment);
       for (const { operation, state, failures = 0, retryInSeconds } of news) {
+        // An agent has no say in how often it is brought back.
+        if (operation.split("/")[0] === recoveryOperation) continue;
         const name = `${agentId}/${operation}`;
         const retryIn = retryInSeconds === undefined ? null : seconds(retryInSeconds);
         if (admit(agentId, name)) breakers.submit(name, { kind: "reported", state, failures, retryIn }, moment);
@@ -115,14 +175,24 @@ export function hostBreakers({ engine, commits, roster, config, toWall }: Parts)
         reset === null ? [] : [{ id: reset, kind: "reset-breaker", because: "a person reset it", breaker: operation }],
       );
     },
-    of: (agentId: string): CircuitBreakerStatus[] => of(agentId).map(describe),
-    list: (): CircuitBreakerStatus[] => [...byAgent.keys()].flatMap((agentId) => of(agentId).map(describe)),
-    get: (name: string): CircuitBreakerStatus => describe(mustFind(name)),
+    of: (agentId: string): CircuitBreakerStatus[] => [...of(agentId).map(describe), ...gateOf(agentId)],
+    list: describeAll,
+    get: (name: string): CircuitBreakerStatus => gateOf(gatedBy(name) ?? "")[0] ?? describe(mustFind(name)),
+    /** By hand, since this run began. */
+    resets: (): number => resets,
     /** By a person. Its agent is told with its next acknowledgement. */
     async reset(name: string, by: By & { readonly reason: string }): Promise<CircuitBreakerStatus> {
       const moment = engine.begin();
-      const { agentId, source, breaker } = mustFind(name);
+      const gated = gatedBy(name);
+      if (gated === null) mustFind(name);
       engine.addToTrail(orderLine({ order: "reset-breaker", subject: name, ...by }, moment.time));
+      resets += 1;
+      if (gated !== null) {
+        agents.take(roster.mustFind(gated), { kind: "recovery-reset" }, moment);
+        await commits.saved();
+        return describeGate(roster.mustFind(gated).record)[0] ?? describe(mustFind(name));
+      }
+      const { agentId, source, breaker } = mustFind(name);
       const command = source === "agent" ? `reset/${name}/${breaker.period + 1}` : null;
       breakers.submit(name, { kind: "reset", command }, moment);
       noteUnheard(agentId);
@@ -138,7 +208,10 @@ export function hostBreakers({ engine, commits, roster, config, toWall }: Parts)
       breakers.restore(machines);
       for (const { machine, id } of machines)
         if (machine === breakerMachine.name) admit(id.slice(0, id.indexOf("/")), id);
-      for (const agentId of byAgent.keys()) noteUnheard(agentId);
+      for (const agentId of byAgent.keys()) {
+        noteUnheard(agentId);
+        tellRecord(agentId);
+      }
     },
   };
 }

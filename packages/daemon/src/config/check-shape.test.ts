@@ -36,6 +36,26 @@ describe("an unknown key", () => {
   });
 });
 
+describe("rules of a circuit breaker", () => {
+  it("that are out of range are refused all at once, each with its line", () => {
+    const text = `health_monitoring:
+  circuit_breaker:
+    default:
+      failure_threshold: 0
+      half_open_requests: 1.5
+    overrides:
+      recovery_attempt:
+        recovery_timeout_seconds: -1
+`;
+    const problems = problemsIn(text);
+    expect(problems.map((problem) => /^c:(\d+):\d+ \S+/.exec(problem)?.[0])).toEqual([
+      "c:4:26 health_monitoring.circuit_breaker.default.failure_threshold:",
+      "c:5:27 health_monitoring.circuit_breaker.default.half_open_requests:",
+      "c:8:35 health_monitoring.circuit_breaker.overrides.recovery_attempt.recovery_timeout_seconds:",
+    ]);
+  });
+});
+
 describe("an entry of a list", () => {
   const entries = (inner: string) => problemsIn(`health_monitoring: { terminal: { patterns: [${inner}] } }`);
 

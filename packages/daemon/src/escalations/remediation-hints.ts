@@ -68,6 +68,7 @@ const byFinding: Readonly<Record<FindingKind, Advice>> = {
   "token-spike": ["it spends far more tokens than usual: look for a loop or an oversized context", look],
   "error-rate": ["many of its calls fail: see which, and whether the service behind them is up", look],
   "consecutive-failures": ["its calls fail one after the other: see the error before it is brought back", look],
+  "breaker-open": ["what it calls failed several times in a row: mend that, then reset its breaker", "rouse breakers"],
   "task-not-started": ["there is work for it that it has not begun", "rouse nudge AGENT"],
   "self-reported": ["it says itself that it is not well", look],
   "run-failed": ["it says itself that its run failed: mend it, and the next good run clears this", look],

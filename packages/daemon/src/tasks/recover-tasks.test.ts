@@ -18,10 +18,11 @@ const context: RecoveryContext = {
   workspace: null,
 };
 
-const partsIn = ({ roster, tasks, commits, readClock, engine: { addToTrail } }: TaskWorld) => ({
+const partsIn = ({ roster, tasks, commits, doubt, readClock, engine: { addToTrail } }: TaskWorld) => ({
   roster,
   tasks,
   commits,
+  doubt,
   readClock,
   addToTrail,
   checkpoints: { contextFor: () => Promise.reject(new Error("nobody is started here")) },

@@ -18,6 +18,7 @@ import {
   isTaskOver,
   type TaskRecord,
   takenMeanwhile,
+  whatHoldsBack,
 } from "@rouse/core";
 import type { Watched } from "../agents/roster.ts";
 import type { Checkpoints } from "../checkpoints/keep-checkpoints.ts";
@@ -29,7 +30,7 @@ import type { Revival } from "../ports/holders.ts";
 import type { SharedServices } from "../shared-services.ts";
 import type { Tasks } from "./host-tasks.ts";
 
-interface RecoveryParts extends Pick<SharedServices, "roster" | "config" | "toWall" | "readClock"> {
+interface RecoveryParts extends Pick<SharedServices, "roster" | "config" | "doubt" | "toWall" | "readClock"> {
   readonly tasks: Tasks;
   readonly checkpoints: Pick<Checkpoints, "contextFor">;
   readonly recover: (agentId: string, request: Given<OrderRequest>) => Promise<OrderAnswer>;
@@ -39,7 +40,7 @@ interface RecoveryParts extends Pick<SharedServices, "roster" | "config" | "toWa
 
 /** Brings the agent of a task back, unasked or by a person's order, and says how far that has come. */
 export function recoverTasks(parts: RecoveryParts) {
-  const { roster, tasks, checkpoints, config, toWall, recover, commits, readClock, addToTrail } = parts;
+  const { roster, tasks, checkpoints, config, doubt, toWall, recover, commits, readClock, addToTrail } = parts;
 
   /** The agent that has the task, had it last, or names it in its heartbeats. */
   function findAgent(taskId: string): Watched | undefined {
@@ -106,7 +107,10 @@ export function recoverTasks(parts: RecoveryParts) {
       const { record } = watched;
       const attempts = tasks.find(taskId)?.recoveries ?? countOwn(record, taskId);
       const attemptsAllowed = config().policyFor(policySubject(record)).recovery.maxPerTask;
-      return { taskId, attempts, attemptsAllowed, ...describeRecovery(record, toWall) };
+      const { now } = readClock();
+      const policy = config().policyFor(policySubject(record));
+      const held = whatHoldsBack(record, { now, policy, doubt: doubt.about(record, now) });
+      return { taskId, attempts, attemptsAllowed, ...describeRecovery(record, held, toWall) };
     },
   };
 }
@@ -130,6 +134,7 @@ const nobody = (taskId: string): RecoveryStatus => ({
   attempts: 0,
   attemptsAllowed: 0,
   nextAttemptAt: null,
+  heldBy: null,
   probationUntil: null,
   last: null,
   because: null,
@@ -141,6 +146,7 @@ const countOwn = ({ recovery: { attempts: recoveries, restarts } }: AgentRecord,
 
 function describeRecovery(
   record: AgentRecord,
+  held: ReturnType<typeof whatHoldsBack>,
   toWall: (at: MonoMs) => EpochMs,
 ): Omit<RecoveryStatus, "taskId" | "attempts" | "attemptsAllowed"> {
   const { agentId } = record;
@@ -149,11 +155,13 @@ function describeRecovery(
   const { incarnation } = record.life;
   const stage = incident?.stage;
   const iso = (at: MonoMs): string => toIso(toWall(at));
+  const nextAt = held?.until ?? (stage?.kind === "down" ? record.wakeAt : null);
   return {
     agentId,
     incarnation,
     phase: phaseOf(record),
-    nextAttemptAt: stage?.kind === "down" && record.wakeAt !== null ? iso(record.wakeAt) : null,
+    nextAttemptAt: nextAt === null ? null : iso(nextAt),
+    heldBy: held?.because ?? null,
     probationUntil: stage?.kind === "probation" ? iso(stage.until) : null,
     last: recovered?.context ?? null,
     because: whyOf(record),

@@ -18,6 +18,7 @@ import { openMemoryStore } from "../adapters/store-memory/open-memory-store.ts";
 import { hostAgents } from "../agents/host-agents.ts";
 import { createRoster, type Watched } from "../agents/roster.ts";
 import { keepAuditTrail, whereTrailEnds } from "../audit/audit-trail.ts";
+import { hostBreakers } from "../breakers/host-breakers.ts";
 import { readConfig, requireConfig } from "../config/read-config.ts";
 import { createEngine, type Engine } from "../engine/engine.ts";
 import { groupCommits } from "../engine/group-commit.ts";
@@ -84,6 +85,8 @@ export async function taskWorld({
   });
   const tasks = hostTasks({ engine: observed(), roster, commits, doubt, config: () => config, toWall });
 
+  const breakers = hostBreakers({ engine, roster, agents, commits, config: () => config, toWall });
+
   /** The same engine, and what tasks write to agents is noted. */
   function observed(): Engine {
     return {
@@ -141,6 +144,7 @@ export async function taskWorld({
 
   return {
     tasks,
+    breakers,
     service,
     store,
     disk,

@@ -1,4 +1,11 @@
-import { type ContainmentMeans, type EventType, eventTypes, type LostWork, type RouseEvent } from "@rouse/contract";
+import {
+  type ContainmentMeans,
+  type EventType,
+  eventTypes,
+  type LostWork,
+  type RecoveryHold,
+  type RouseEvent,
+} from "@rouse/contract";
 import type { StreamedEvent } from "@rouse/sdk";
 import { count, inWords, listProcesses, wordDetails, wordNothingFound, wordSharedTurn } from "../text/phrases.ts";
 import { type Line, type Style, styled, styledState } from "../text/styled-text.ts";
@@ -221,6 +228,14 @@ export const neededFor = {
   draft: "to send or clear what is half typed in its input",
   input: "to type what it waits for",
 } as const;
+
+/** What an agent that is down waits for. */
+export const holdWords: Readonly<Record<RecoveryHold, string>> = {
+  cooldown: "resting after its last restart",
+  backoff: "resting after its last recovery",
+  "breaker-open": "because the last attempts to bring it back failed (`rouse breakers reset AGENT/recovery_attempt`)",
+  frozen: "frozen by a person",
+};
 
 export const heldBackBy: Readonly<Record<ContainmentMeans, string>> = {
   pause: "its tools are withheld",

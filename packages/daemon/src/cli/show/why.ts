@@ -11,7 +11,7 @@ import { drawFacts, drawList, drawSection, type Fact, type ListColumn, orNone } 
 import { count, inWords, wordIllness } from "../text/phrases.ts";
 import { type Line, styled, wrapLine } from "../text/styled-text.ts";
 import { ago, describeSeconds, inTime, lasting, stamp, stampAndAge } from "../text/tell-time.ts";
-import { heldBackBy, showEvent } from "./describe-event.ts";
+import { heldBackBy, holdWords, showEvent } from "./describe-event.ts";
 import { describeDoubt, restraintWords, together } from "./doubt.ts";
 import { describeFinding, describeIdentity, describeSince, showTerminal, stateReason } from "./health.ts";
 import { styledStanding } from "./standing.ts";
@@ -50,14 +50,14 @@ function showIncident({ incident, handedOver }: WhyReport["agent"], now: EpochMs
     return drawSection("Incident", [[styled("red", text)]], width);
   }
   if (incident === null) return [];
-  const { severity, stage, nextAt, openedAt, nudge, nudges, escalation } = incident;
+  const { severity, stage, nextAt, heldBy, openedAt, nudge, nudges, escalation } = incident;
   const next = nextAt === null ? "" : `, next step ${inTime(nextAt, now)}`;
   const times = nudges === 0 ? "" : `nudged ${count(nudges, "time")} for it, `;
   const nudged = nudge === null ? [] : [[`${times}the last words to it by ${nudge.channel}: ${nudge.state}`]];
   const ways = `\`rouse escalations show ${escalation}\`, answered with \`rouse escalations decide ${escalation} …\``;
   const lines = [
     [styled("yellow", `${severity} ${wordIllness(incident)}`), `, for ${lasting(openedAt, now)}`],
-    [`${inWords(stage)}${next}`],
+    [`${inWords(stage)}${heldBy === undefined ? "" : `, ${holdWords[heldBy]}`}${next}`],
     ...(escalation === null ? [] : [[`asked: ${ways}`]]),
     ...nudged,
   ];

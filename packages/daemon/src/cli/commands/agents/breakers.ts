@@ -1,36 +1,8 @@
-import type { CircuitBreakerStatus, EpochMs } from "@rouse/contract";
 import { byUser } from "../../caller.ts";
 import { connect } from "../../find-daemon.ts";
-import { drawList, type ListColumn, none } from "../../text/draw-table.ts";
-import { type Line, type Style, styled } from "../../text/styled-text.ts";
-import { ago, inTime } from "../../text/tell-time.ts";
+import { showBreakers } from "../../show/breakers.ts";
+import { styled } from "../../text/styled-text.ts";
 import { type AddCommand, type Json, jsonOption, reasonOption, tell } from "../add-command.ts";
-
-const styles: Readonly<Record<CircuitBreakerStatus["state"], Style>> = {
-  CLOSED: "green",
-  HALF_OPEN: "yellow",
-  OPEN: "red",
-};
-
-const columns = (now: EpochMs): readonly ListColumn<CircuitBreakerStatus>[] => [
-  ["BREAKER", ({ name }) => name, { least: 12 }],
-  ["STATE", ({ state }) => styled(styles[state], state)],
-  ["SINCE", ({ since }) => ago(since, now)],
-  ["FAILURES", ({ failures }) => String(failures)],
-  ["OPENED", ({ trips }) => `${trips}×`],
-  [
-    "TRIED AGAIN",
-    ({ retryAt, resetPending }) =>
-      resetPending ? "reset, not heard yet" : retryAt === null ? none : inTime(retryAt, now),
-  ],
-  ["SEEN BY", ({ source }) => (source === "agent" ? "itself" : "Rouse")],
-];
-
-function showBreakers(breakers: readonly CircuitBreakerStatus[], now: EpochMs, width: number): Line[] {
-  if (breakers.length === 0)
-    return [["No breakers are known. Agents report theirs with heartbeats; failing tools are seen in steps."]];
-  return drawList(breakers, columns(now), width);
-}
 
 export const addBreakers: AddCommand = (program, here) => {
   const breakers = program

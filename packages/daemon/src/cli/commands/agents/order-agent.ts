@@ -15,7 +15,7 @@ import { openHome } from "../../../home/open-home.ts";
 import { byUser, isForOwnHolders } from "../../caller.ts";
 import { exit } from "../../exit-codes.ts";
 import { findDaemon, findRunning } from "../../find-daemon.ts";
-import { wordBeginning } from "../../show/describe-event.ts";
+import { holdWords, wordBeginning } from "../../show/describe-event.ts";
 import type { Surroundings } from "../../surroundings.ts";
 import { drawFacts, type Fact } from "../../text/draw-table.ts";
 import { inWords, wordDetails, wordNothingFound, wordSharedTurn } from "../../text/phrases.ts";
@@ -118,6 +118,7 @@ function showRecovery(status: RecoveryStatus): (Fact | null)[] {
     ["brought back", [from]],
     status.agentId === null ? null : ["attempts", [`${status.attempts} of ${status.attemptsAllowed}`]],
     status.nextAttemptAt === null ? null : ["next attempt", [status.nextAttemptAt]],
+    status.heldBy === null ? null : ["waits", [holdWords[status.heldBy]]],
     status.probationUntil === null ? null : ["watched until", [status.probationUntil]],
     status.because === null ? null : ["because", [wordReason(status.because)]],
   ];

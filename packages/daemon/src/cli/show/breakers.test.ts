@@ -1,0 +1,39 @@
+import type { CircuitBreakerStatus } from "@rouse/contract";
+import { expect, it } from "vitest";
+import { paintLine } from "../text/styled-text.ts";
+import { showBreakers } from "./breakers.ts";
+
+const now = Date.parse("2026-11-18T12:00:00Z");
+const open: CircuitBreakerStatus = {
+  name: "worker-1/external_api/api.test",
+  state: "HALF_OPEN",
+  agentId: "worker-1",
+  operation: "external_api/api.test",
+  source: "agent",
+  since: "2026-11-18T11:59:48Z",
+  failures: 0,
+  trips: 1,
+  retryAt: "2026-11-18T12:00:48Z",
+  resetPending: false,
+};
+const own: CircuitBreakerStatus = {
+  ...{ ...open, name: "worker-1/recovery_attempt", state: "OPEN", source: "rouse" },
+  resetPending: true,
+};
+const drawn = (width: number): string[] => showBreakers([open, own], now, width).map((line) => paintLine(line, false));
+
+it("says who keeps a breaker, and when something is let through again", () => {
+  expect(drawn(120)).toEqual([
+    "BREAKER                         STATE      SINCE     FAILURES  OPENED  TRIED AGAIN           KEPT BY",
+    "worker-1/external_api/api.test  HALF_OPEN  12 s ago  0         1×      in 48 s               itself",
+    "worker-1/recovery_attempt       OPEN       12 s ago  0         1×      reset, not heard yet  Rouse, acting",
+  ]);
+});
+
+it("leaves out all but the state before it cuts a name, which a reset takes", () => {
+  for (const width of [80, 60, 42]) {
+    const lines = drawn(width);
+    expect(lines[1]).toContain("worker-1/external_api/api.test  HALF_OPEN");
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(width);
+  }
+});

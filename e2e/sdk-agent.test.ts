@@ -80,11 +80,11 @@ describe("an agent that was started by hand", () => {
   it("is known by its first word, and hears a nudge", async () => {
     const daemon = await startDaemon();
     const agent = startAgent(daemon, "stay");
-    await until("it is known", async () =>
-      (await daemon.rouse.getAllAgentHealth()).some(({ agentId }) => agentId === "a"),
-    );
     await agent.says(/^began/);
-    await daemon.rouse.sendNudge("a", "how far are you?");
+    // Nobody is nudged who was never heard.
+    await until("it is heard", async () => (await daemon.rouse.getAgentHealth("a").catch(() => null))?.lastHeartbeat);
+    expect((await daemon.rouse.getAllAgentHealth()).map(({ agentId }) => agentId)).toEqual(["a"]);
+    expect(await daemon.rouse.sendNudge("a", "how far are you?")).toMatchObject({ channel: "acknowledgement" });
     await agent.says(/^nudged .*how far are you\?/);
     const [acted] = await until("its answer is there", async () => {
       const told = await daemon.events("NUDGE_ACTED");

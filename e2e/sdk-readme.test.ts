@@ -42,3 +42,9 @@ it("the ten lines of the README run as they stand, and do nothing twice when the
   expect(await type()).toMatchObject({ code: 0, stdout: "On bees: bees can dance.\n", stderr: "" });
   expect((await daemon.rouse.steps("writer")).steps).toHaveLength(2);
 });
+
+it("both entries of the SDK have the same classes, so that what one throws is known to the other", async () => {
+  const program =
+    'const [a, b] = [await import("@rouse/sdk"), await import("@rouse/sdk/agent")]; console.log(a.BreakerOpenError === b.BreakerOpenError, a.rouse === b.rouse)';
+  expect((await run(process.execPath, ["--input-type=module", "--eval", program])).stdout).toBe("true true\n");
+});

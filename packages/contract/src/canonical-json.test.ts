@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { canonicalize } from "json-canonicalize";
 import { describe, expect, it } from "vitest";
-import { canonicalJson, type FormLimits } from "./canonical-json.ts";
+import { canonicalJson, type FormLimits, stateLimits } from "./canonical-json.ts";
 import { Fault } from "./fault.ts";
-import { stateLimits } from "./state-limits.ts";
 
 const write = (value: unknown) => canonicalJson(value, stateLimits);
 

@@ -24,7 +24,6 @@ export * from "./rate-limits/bucket.ts";
 export * from "./rate-limits/rate-limit-words.ts";
 export * from "./recognise-heartbeat.ts";
 export * from "./service.ts";
-export * from "./state-limits.ts";
 export * from "./step.ts";
 export * from "./task.ts";
 export * from "./terminal.ts";

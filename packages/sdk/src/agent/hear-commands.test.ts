@@ -105,3 +105,24 @@ it("where to go on may also come with the first acknowledgement", async () => {
   await rouse.until(() => agent.recovered !== null);
   expect(agent.recovered).toEqual(recovery);
 });
+
+it("answers that make no sense, and a wrong word of the author's, reach nobody", async () => {
+  const rouse = scriptedRouse();
+  const { agent, warnings } = rouse.agent({
+    onWarning: (text) => {
+      warnings.push(text);
+      throw new Error("no paper");
+    },
+  });
+  rouse.script.commands = () => [null as never, { id: 7, kind: "dance" }, { kind: "recovery", id: "x", recovery: [] }];
+  await rouse.until(() => rouse.beats().length >= 2);
+  rouse.script.commands = () => [];
+  agent.phase(Object.create(null));
+  agent.tokens("9" as never);
+  agent.context(Number.NaN);
+  agent.waiting("provider", Number.POSITIVE_INFINITY);
+  const beat = await rouse.until(() => rouse.beats().find(({ status }) => status === "WAITING"));
+  expect(beat).toMatchObject({ phase: "", waitingFor: "provider", waitingUntil: expect.any(String) });
+  expect(beat.tokenCount).toBeUndefined();
+  expect(warnings).toEqual([expect.stringContaining("an answer could not be understood")]);
+});

@@ -41,11 +41,7 @@ export function openLink({ find, onWarning }: LinkParts) {
   function warnOnce(kind: string, text: string): void {
     if (warned.has(kind)) return;
     warned.add(kind);
-    try {
-      onWarning(text);
-    } catch {
-      // A warning that cannot be given is no reason to stop.
-    }
+    onWarning(text);
   }
 
   const isOver = (): boolean => state === "closed" || state === "replaced";
@@ -123,6 +119,8 @@ export function openLink({ find, onWarning }: LinkParts) {
     warnOnce,
     refuse,
     isOver,
+    tellMistake: (error: unknown): void =>
+      warnOnce("mistake", `an answer could not be understood: ${error instanceof Error ? error.message : error}`),
     countRetry: (): void => {
       counts.retries += 1;
     },

@@ -46,6 +46,7 @@ export function saveInOrder({ who, link, breakers, mayBegin, openSpool, onSaved 
   const sender = sendUntilAnswered<Waiting>({
     isOver: link.isOver,
     onRetry: link.countRetry,
+    onMistake: link.tellMistake,
     take: () => (mayBegin() ? (queue[0] ?? null) : null),
     send: write,
     settle,

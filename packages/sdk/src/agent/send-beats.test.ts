@@ -250,7 +250,7 @@ describe("what answers is not a Rouse that knows this agent", () => {
     const other = scriptedRouse().agent({
       id: "alone",
       token: undefined,
-      onWarning: (text) => alone.push(text),
+      onWarning: (text: string) => alone.push(text),
     } as never);
     expect(await other.agent.tool("t", {}, () => 8)).toBe(8);
     await other.agent.close();

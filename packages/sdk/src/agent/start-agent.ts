@@ -41,7 +41,14 @@ export const rouse = {
 };
 
 function start(who: Identity, options: AgentOptions, everyMs: number, env: Environment, forget: () => void): Agent {
-  const { onWarning = warn, breakers: rules = {} } = options;
+  const { breakers: rules = {} } = options;
+  const onWarning = (text: string): void => {
+    try {
+      (options.onWarning ?? warn)(text);
+    } catch {
+      // A warning that cannot be given is no reason to stop.
+    }
+  };
   let recovered: RecoveryContext | null = who.recovered;
   const link = openLink({ find: () => findRouse(options, env), onWarning });
   const speaker = speakFor(who.id, env);

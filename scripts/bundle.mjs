@@ -104,20 +104,21 @@ const importPastIndex = {
         // The name `z` brings all of zod into the bundle, the namespace only what is used.
         .replace(/^import \{ z \} from "zod";/gm, 'import * as z from "zod";')
         .replace(
-          /^import \{([^}]*)\} from "(@rouse\/(?:contract|core|sdk|holder))";/gm,
-          (statement, names, from) => importsOf(names, homes[from]) + "\n".repeat(statement.split("\n").length - 1),
+          /^(import|export) \{([^}]*)\} from "(@rouse\/(?:contract|core|sdk|holder))";/gm,
+          (statement, word, names, from) =>
+            pastIndex(word, names, homes[from]) + "\n".repeat(statement.split("\n").length - 1),
         );
       return { contents, loader: "ts" };
     });
   },
 };
 
-function importsOf(names, homes) {
+function pastIndex(word, names, homes) {
   return valuesOf(names)
     .map(([name, alias]) => {
       const home = homes.get(name);
       if (home === undefined) throw new Error(`the index does not say where ${name} is from`);
-      return `import { ${home.name} as ${alias} } from ${JSON.stringify(home.file)};`;
+      return `${word} { ${home.name} as ${alias} } from ${JSON.stringify(home.file)};`;
     })
     .join(" ");
 }

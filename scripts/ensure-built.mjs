@@ -24,10 +24,15 @@ export const splitUp = {
   splitting: true,
   inside: ["@xterm/addon-serialize", "@xterm/headless", "commander", "yaml", "zod"],
 };
+/**
+ * What both share lies in a file of its own, so that each class exists once. What they use of the contract goes in: its
+ * own bundle would bring zod along.
+ */
+export const sdk = { index: "packages/sdk/src/index.ts", agent: "packages/sdk/src/agent/index.ts" };
 const builds = [
   { folder: "packages/daemon", entryPoints: [entryPoints, holder], options: splitUp },
   { folder: "packages/contract", entryPoints: { index: "packages/contract/src/index.ts" }, options: { library: true } },
-  { folder: "packages/sdk", entryPoints: { index: "packages/sdk/src/index.ts" }, options: { library: true } },
+  { folder: "packages/sdk", entryPoints: sdk, options: { library: true, splitting: true } },
 ];
 
 /** Installs what is missing, and bundles what is published into packages/*\/dist when a source has changed. */

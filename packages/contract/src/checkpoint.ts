@@ -7,12 +7,6 @@ import { Next } from "./page.ts";
 const Sha256 = z.string().regex(checkpointIdPattern, "must be 64 hex digits");
 export const CheckpointId = Sha256.meta({ id: "CheckpointId" });
 
-/**
- * The bounds of one state, so that taking it never holds up the monitor: larger data belongs in the workspace, and a
- * reference to it in the state.
- */
-export const stateLimits = { bytes: 16 * 1024 * 1024, values: 200_000, depth: 30 } as const;
-
 /** A commit that holds the agent's working tree, untracked files included. */
 export const WorkspaceSnapshot = z
   .object({

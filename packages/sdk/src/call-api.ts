@@ -20,6 +20,8 @@ export interface Answer {
   readonly ok: boolean;
   readonly status: number;
   readonly body: unknown;
+  /** What it said of when to ask again. */
+  readonly retryAfter: string | null;
 }
 
 /** Resolves with what Rouse answered, or rejects with the Fault it answered. */
@@ -76,7 +78,8 @@ export async function send(line: Line, call: Call): Promise<Answer> {
       redirect: "manual",
       signal: call.signal === undefined ? timeout : AbortSignal.any([timeout, call.signal]),
     });
-    return { ok: response.ok, status: response.status, body: parseOrNull(await response.text()) };
+    const { ok, status, headers } = response;
+    return { ok, status, body: parseOrNull(await response.text()), retryAfter: headers?.get("retry-after") ?? null };
   } catch (error) {
     throw unreachable(line, error);
   }
@@ -85,7 +88,7 @@ export async function send(line: Line, call: Call): Promise<Answer> {
 export const authorised = (line: Line) => ({ authorization: `Bearer ${line.token}` });
 
 /** What a refusal means. An answer that is no Problem of ours comes from another program that listens there. */
-export function faultOf(line: Line, { status, body }: Answer): Fault {
+export function faultOf(line: Line, { status, body }: Omit<Answer, "retryAfter">): Fault {
   if (!isProblem(body)) {
     const message = `what answers at ${line.base} is not a Rouse that this client understands (HTTP ${status})`;
     return new Fault("daemon-unreachable", message, { retryable: status >= 500 });
@@ -109,7 +112,7 @@ function describeFailure({ base, timeout }: Line, error: unknown): string {
   return `the connection to ${base} failed (${code})`;
 }
 
-function isProblem(body: unknown): body is Problem {
+export function isProblem(body: unknown): body is Problem {
   const { detail, code } = (body ?? {}) as Partial<Problem>;
   return typeof detail === "string" && faultCodes.includes(code as FaultCode);
 }

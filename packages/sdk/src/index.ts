@@ -42,6 +42,19 @@ export type {
   WhyReport,
 } from "@rouse/contract";
 export { Fault } from "@rouse/contract";
+export {
+  type Agent,
+  type AgentOptions,
+  type AgentStep,
+  type Connection,
+  MonitoredAgent,
+  type Nudge,
+  rouse,
+  type SavedStep,
+  type StepContext,
+  type StopRequest,
+  type ToolOptions,
+} from "./agent/index.ts";
 export type { AskAndAnswer, ClosedPage } from "./ask-and-answer.ts";
 export type { Once } from "./call-api.ts";
 export { type AgentQuery, connectRouse, type PastQuery, type RouseClient } from "./connect-rouse.ts";

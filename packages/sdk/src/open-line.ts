@@ -10,7 +10,7 @@ export type Fetch = (
     readonly redirect: "manual";
     readonly signal: AbortSignal;
   },
-) => Promise<Pick<Response, "ok" | "status" | "text" | "json" | "body">>;
+) => Promise<Pick<Response, "ok" | "status" | "text" | "json" | "body"> & { readonly headers?: Pick<Headers, "get"> }>;
 
 export interface ConnectOptions {
   /** Where Rouse listens, such as http://127.0.0.1:7433. */

@@ -98,7 +98,12 @@ export interface Agent {
   /** No work at present; the next word about work ends it. */
   idle(): void;
   /** A call of a tool: told to Rouse with what came of it (digests only), behind the breakers `tool_execution` and `tool_execution/NAME`. */
-  tool<T>(name: string, args: unknown, call: (signal: AbortSignal) => T | Promise<T>, options?: ToolOptions<T>): Promise<T>;
+  tool<T>(
+    name: string,
+    args: unknown,
+    call: (signal: AbortSignal) => T | Promise<T>,
+    options?: ToolOptions<T>,
+  ): Promise<T>;
   /** A request to a model or another service, behind the breaker `external_api/NAME`. */
   request<T>(name: string, call: (signal: AbortSignal) => T | Promise<T>, options?: ToolOptions<T>): Promise<T>;
   /** `fetch` with a breaker for each host; waits where a server says so, and Rouse knows that it waits. */

@@ -94,14 +94,14 @@ export function createBreaker<T = unknown>(options: BreakerOptions<T>) {
     return admission.admitted ? admission.ticket : new BreakerOpenError(name, Math.max(0, admission.retryAt - now()));
   }
 
-  function howItEnded(error: unknown, signal: AbortSignal | undefined): CallEnd {
-    if (signal?.aborted === true) return "aborted";
-    return (isFailure?.({ error }) ?? true) ? "failed" : "succeeded";
-  }
+  const howItEnded = (error: unknown, signal: AbortSignal | undefined): CallEnd => judgeError(error, signal, isFailure);
 
   return {
     name,
     run,
+    /** For calls behind several breakers: each `enter` that gives a ticket is followed by one `leave`. */
+    enter,
+    leave: end,
     state: (): BreakerState => wireStates[breaker.state],
     /** Closed again, by a person's word. */
     reset: (): void => become(resetBreaker(breaker)),
@@ -114,6 +114,16 @@ export function createBreaker<T = unknown>(options: BreakerOptions<T>) {
   };
 }
 
+/** Neither what its caller broke off nor a breaker inside the call says anything about what was called. */
+export function judgeError<T>(
+  error: unknown,
+  signal: AbortSignal | undefined,
+  isFailure: BreakerOptions<T>["isFailure"] | undefined,
+): CallEnd {
+  if (signal?.aborted === true || error instanceof BreakerOpenError) return "aborted";
+  return (isFailure?.({ error }) ?? true) ? "failed" : "succeeded";
+}
+
 export type CircuitBreaker<T = unknown> = ReturnType<typeof createBreaker<T>>;
 
 /** Monotonic clocks of two processes have nothing in common: times are saved relative to the moment of saving. */
@@ -124,7 +134,7 @@ function movedTo(breaker: Breaker, by: number): Breaker {
   return { ...breaker, openedAt, trials: breaker.trials.map((at) => at + by) };
 }
 
-function checkRules(given: Partial<BreakerRules>): BreakerRules {
+export function checkRules(given: Partial<BreakerRules>): BreakerRules {
   const rules = {
     failureThreshold: given.failureThreshold ?? defaults.failureThreshold,
     recoveryTimeout: given.recoveryTimeout ?? defaults.recoveryTimeout,

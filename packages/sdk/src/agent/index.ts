@@ -1,0 +1,14 @@
+export { BreakerOpenError } from "../guard/breaker.ts";
+export type {
+  Agent,
+  AgentOptions,
+  AgentStep,
+  Connection,
+  Nudge,
+  SavedStep,
+  StepContext,
+  StopRequest,
+  ToolOptions,
+} from "./agent-api.ts";
+export { MonitoredAgent } from "./monitored-agent.ts";
+export { rouse } from "./start-agent.ts";

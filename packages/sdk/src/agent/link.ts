@@ -1,0 +1,154 @@
+import type { Fault } from "@rouse/contract";
+import { type Call, faultOf, isProblem, send } from "../call-api.ts";
+import { readRetryAfter } from "../guard/retry.ts";
+import type { Line } from "../open-line.ts";
+import type { Connection } from "./agent-api.ts";
+
+/** A call whose answer is known by its shape: whatever else answers there is no Rouse. */
+export interface LinkCall extends Call {
+  understands(body: unknown): boolean;
+}
+
+/** `refused`: Rouse answered no. `later`: nobody answered, or not now; `slow` where only a person can change that. */
+export type Outcome =
+  | { readonly kind: "answered"; readonly body: unknown; readonly status: number }
+  | { readonly kind: "refused"; readonly fault: Fault; readonly status: number }
+  | { readonly kind: "later"; readonly waitMs: number; readonly slow: boolean };
+
+export interface LinkParts {
+  /** Asked anew after a refusal: the token may have changed. */
+  readonly find: () => Promise<Line | string>;
+  readonly onWarning: (text: string) => void;
+}
+
+/** So many failures in a row are told where Rouse was there before: it may just be restarting. */
+const toldAfter = 3;
+
+export type Link = ReturnType<typeof openLink>;
+
+/** The one connection that beats, steps and checkpoints share, and what is known of it. */
+export function openLink({ find, onWarning }: LinkParts) {
+  let line: Line | null = null;
+  let state: Connection["state"] = "connecting";
+  let problem: string | null = null;
+  let lastAnswerAt: Date | null = null;
+  let failures = 0;
+  const counts = { retries: 0, dropped: 0 };
+  const waiting: (() => number)[] = [];
+  const troubled = new Set<() => void>();
+  const warned = new Set<string>();
+
+  function warnOnce(kind: string, text: string): void {
+    if (warned.has(kind)) return;
+    warned.add(kind);
+    try {
+      onWarning(text);
+    } catch {
+      // A warning that cannot be given is no reason to stop.
+    }
+  }
+
+  const isOver = (): boolean => state === "closed" || state === "replaced";
+
+  function become(next: Connection["state"], why: string | null): void {
+    if (isOver()) return;
+    state = next;
+    problem = why;
+    if (next !== "connected") for (const tell of troubled) tell();
+  }
+
+  const later = (slow: boolean, waitMs = 0): Outcome => ({ kind: "later", waitMs, slow });
+
+  /** Only a person can change this: it is said once, and tried again now and then. */
+  function refuse(why: string): Outcome {
+    become("refused", why);
+    warnOnce(
+      `refused: ${why}`,
+      `Rouse does not watch this agent: ${why}. The agent works on; it is tried again now and then.`,
+    );
+    return later(true);
+  }
+
+  function missed(why: string, waitMs = 0): Outcome {
+    failures += 1;
+    become("retrying", why);
+    if (lastAnswerAt === null || failures >= toldAfter)
+      warnOnce(
+        "unreachable",
+        `Rouse cannot be reached: ${why}. The agent works on, and is heard of again when Rouse is back.`,
+      );
+    return later(false, waitMs);
+  }
+
+  async function exchange(call: LinkCall): Promise<Outcome> {
+    try {
+      const found = line ?? (await find());
+      if (typeof found === "string") return refuse(found);
+      line = found;
+      return await ask(found, call);
+    } catch (error) {
+      return missed(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  async function ask(at: Line, call: LinkCall): Promise<Outcome> {
+    const answer = await send(at, call);
+    const { status, body } = answer;
+    if (call.understands(body)) return heard({ kind: "answered", body, status });
+    const waitMs = readRetryAfter(answer.retryAfter) ?? 0;
+    if (!isProblem(body)) {
+      if (status === 429 || status >= 500) return missed(`${at.base} answers ${status}`, waitMs);
+      return refuse(faultOf(at, answer).message);
+    }
+    const fault = faultOf(at, answer);
+    if (status === 401) {
+      line = null;
+      return refuse(`it refuses the token (${fault.message})`);
+    }
+    if (status === 429 || status >= 500 || fault.retryable) return missed(fault.message, waitMs);
+    return heard({ kind: "refused", fault, status });
+  }
+
+  function heard<O extends Outcome>(outcome: O): O {
+    failures = 0;
+    lastAnswerAt = new Date();
+    become("connected", null);
+    return outcome;
+  }
+
+  return {
+    exchange,
+    warnOnce,
+    refuse,
+    isOver,
+    countRetry: (): void => {
+      counts.retries += 1;
+    },
+    countDropped: (events: number): void => {
+      counts.dropped += events;
+    },
+    isConnected: (): boolean => state === "connected",
+    /** Told whenever it turns out that nothing can be sent now, or ever. */
+    onTrouble: (tell: () => void): void => void troubled.add(tell),
+    /** Adds what waits for an answer to what `connection()` tells. */
+    countWaiting: (count: () => number): void => void waiting.push(count),
+    replace(why: string): void {
+      if (isOver()) return;
+      become("replaced", why);
+      warnOnce("replaced", why);
+    },
+    close: (): void => become("closed", null),
+    note: (why: string): void => {
+      problem = why;
+    },
+    connection: (): Connection => ({
+      ...counts,
+      state,
+      waiting: waiting.reduce((sum, count) => sum + count(), 0),
+      lastAnswerAt,
+      problem,
+    }),
+  };
+}
+
+export const faultIn = (outcome: Outcome): Fault | null => (outcome.kind === "refused" ? outcome.fault : null);

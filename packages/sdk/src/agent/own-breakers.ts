@@ -1,0 +1,152 @@
+import type { Breaker, BreakerNews, BreakerRules, CallEnd, Ticket } from "@rouse/contract";
+import {
+  BreakerOpenError,
+  type BreakerOptions,
+  type CircuitBreaker,
+  checkRules,
+  createBreaker,
+  judgeError,
+} from "../guard/breaker.ts";
+
+type Rules = Readonly<Record<string, Partial<BreakerRules>>>;
+
+const builtIn: Rules = {
+  tool_execution: { failureThreshold: 5, recoveryTimeout: 30_000 },
+  checkpoint_write: { failureThreshold: 3, recoveryTimeout: 120_000 },
+};
+
+/** As many of one agent as Rouse keeps, and a few to spare. */
+const mostBreakers = 180;
+const mostNews = 100;
+
+export interface GuardOptions<T> {
+  readonly signal?: AbortSignal | undefined;
+  readonly isFailure?: BreakerOptions<T>["isFailure"] | undefined;
+  readonly fallback?: BreakerOptions<T>["fallback"] | undefined;
+}
+
+/** What each breaker is called: the same in the agent as where Rouse observes the calls itself. */
+export const targetOf = (name: string): string => shortName(name.replaceAll(/[^\w.:@+-]/g, "_"));
+const shortName = (name: string): string => (name === "" ? "_" : name.slice(0, 150));
+
+/** The breakers of one agent, one for each operation, and what Rouse has not heard of them yet. */
+export function ownBreakers(given: Rules, changed: () => void) {
+  for (const rules of Object.values(given)) checkRules(rules);
+  const all = new Map<string, CircuitBreaker>();
+  /** How often each had changed when it last did: what is told meanwhile must not be forgotten. */
+  const untold = new Map<string, number>();
+  let changes = 0;
+
+  const rulesOf = (operation: string): Partial<BreakerRules> => {
+    const root = operation.split("/", 1)[0] ?? operation;
+    return { ...builtIn[root], ...given[root], ...given[operation] };
+  };
+
+  function create<T>(operation: string, options: Omit<BreakerOptions<T>, "name">): CircuitBreaker<T> {
+    return createBreaker<T>({
+      ...rulesOf(operation),
+      ...options,
+      name: operation,
+      onChange(change) {
+        untold.set(operation, ++changes);
+        changed();
+        options.onChange?.(change);
+      },
+    });
+  }
+
+  /** The first word about an operation decides how its breaker is made. */
+  function get<T>(operation: string, options: Omit<BreakerOptions<T>, "name"> = {}): CircuitBreaker<T> {
+    const known = all.get(operation) as CircuitBreaker<T> | undefined;
+    if (known !== undefined) return known;
+    if (all.size >= mostBreakers) forgetOne();
+    const made = create<T>(operation, options);
+    all.set(operation, made as CircuitBreaker);
+    return made;
+  }
+
+  /** The oldest that has nothing to remember: names of tools may be made up without end. */
+  function forgetOne(): void {
+    for (const [operation, breaker] of all)
+      if (operation.includes("/") && isUntroubled(breaker.save())) {
+        all.delete(operation);
+        return;
+      }
+  }
+
+  /** One call behind several breakers. It begins only when all let it, and then counts once with each. */
+  async function guard<T>(
+    operations: readonly string[],
+    call: () => T | Promise<T>,
+    { signal, isFailure, fallback }: GuardOptions<T>,
+  ): Promise<T> {
+    const entered: (readonly [CircuitBreaker, Ticket])[] = [];
+    const leave = (how: CallEnd): void => {
+      for (const [breaker, ticket] of entered) breaker.leave(ticket, how);
+    };
+    for (const operation of operations) {
+      const breaker = get(operation);
+      const ticket = breaker.enter();
+      if (!(ticket instanceof BreakerOpenError)) {
+        entered.push([breaker, ticket]);
+        continue;
+      }
+      // A trial that another breaker refused gives its place back.
+      leave("aborted");
+      if (fallback === undefined) throw ticket;
+      return fallback(ticket);
+    }
+    let how: CallEnd = "failed";
+    try {
+      const value = await call();
+      how = isFailure?.({ value }) === true ? "failed" : "succeeded";
+      return value;
+    } catch (error) {
+      how = judgeError(error, signal, isFailure);
+      throw error;
+    } finally {
+      leave(how);
+    }
+  }
+
+  function tell(operation: string): BreakerNews[] {
+    const breaker = all.get(operation);
+    if (breaker === undefined) return [];
+    const saved = breaker.save();
+    return [
+      {
+        operation,
+        state: breaker.state(),
+        ...(saved.state === "closed" ? { failures: saved.failures.length } : {}),
+        ...(saved.state === "open" ? { retryInSeconds: Math.min(Math.max(0, saved.reopenAt) / 1000, 2_592_000) } : {}),
+      },
+    ];
+  }
+
+  return {
+    get,
+    guard,
+    /** What is to be told, and what to call once it was heard. */
+    news(): { readonly breakers: readonly BreakerNews[]; heard(): void } {
+      const told = [...untold].slice(0, mostNews);
+      return {
+        breakers: told.flatMap(([operation]) => tell(operation)),
+        heard() {
+          for (const [operation, change] of told) if (untold.get(operation) === change) untold.delete(operation);
+        },
+      };
+    },
+    /** Everything that is not closed is told again. */
+    tellAll(): void {
+      for (const [operation, breaker] of all) if (breaker.state() !== "CLOSED") untold.set(operation, ++changes);
+    },
+    reset(operation: string): void {
+      all.get(operation)?.reset();
+      if (all.has(operation)) untold.set(operation, ++changes);
+    },
+  };
+}
+
+export type OwnBreakers = ReturnType<typeof ownBreakers>;
+
+const isUntroubled = (saved: Breaker): boolean => saved.state === "closed" && saved.failures.length === 0;

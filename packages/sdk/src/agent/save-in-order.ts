@@ -1,0 +1,209 @@
+import { canonicalJson, Fault, stateLimits } from "@rouse/contract";
+import { BreakerOpenError } from "../guard/breaker.ts";
+import { isObject } from "../read-recovery.ts";
+import type { SavedStep } from "./agent-api.ts";
+import type { Identity } from "./identity.ts";
+import type { Link, LinkCall, Outcome } from "./link.ts";
+import type { OwnBreakers } from "./own-breakers.ts";
+import { sendUntilAnswered } from "./send-until-answered.ts";
+import type { Spool, WaitingCheckpoint } from "./spool.ts";
+
+/** What may wait at most: more than that is refused aloud, because nothing that waits is ever given up. */
+const most = { count: 1000, bytes: 64 * 1024 * 1024 };
+
+interface Waiting extends WaitingCheckpoint {
+  /** Where it lies on disk; `null` while it is only in memory. */
+  file: string | null;
+  /** An earlier life made it. */
+  readonly inherited: boolean;
+  /** Of the caller who still waits; `null` once it was told. */
+  caller: { resolve(saved: SavedStep): void; reject(fault: Fault): void } | null;
+}
+
+interface SavingParts {
+  readonly who: Identity;
+  readonly link: Link;
+  readonly breakers: OwnBreakers;
+  /** Its life is known. */
+  readonly mayBegin: () => boolean;
+  readonly openSpool: () => Promise<Spool | null>;
+  readonly onSaved: (step: number) => void;
+}
+
+/** Checkpoints, one at a time and in order. While Rouse cannot take them they wait, on disk where that is possible. */
+export function saveInOrder({ who, link, breakers, mayBegin, openSpool, onSaved }: SavingParts) {
+  const { task, recovered } = who;
+  const queue: Waiting[] = [];
+  let bytes = 0;
+  let isForced = false;
+  /** The last try failed, so whoever comes next need not wait for one. */
+  let isHeldUp = false;
+  /** What the first checkpoint of this life goes on from, where that is not the newest. */
+  let parent = recovered !== null && recovered.taskId === task ? recovered.checkpoint : undefined;
+  let spool: Spool | null = null;
+  const ready = task === null ? Promise.resolve() : inherit();
+
+  const sender = sendUntilAnswered<Waiting>({
+    isOver: link.isOver,
+    onRetry: link.countRetry,
+    take: () => (mayBegin() ? (queue[0] ?? null) : null),
+    send: write,
+    settle,
+  });
+  link.countWaiting(() => queue.length);
+  link.onTrouble(() => void keepAll());
+
+  async function inherit(): Promise<void> {
+    spool = await openSpool().catch(() => null);
+    const left = (await spool?.load().catch(() => [])) ?? [];
+    for (const one of left) add({ ...one, inherited: true, caller: null });
+    if (left.length > 0) sender.wake();
+  }
+
+  function add(one: Waiting): void {
+    queue.push(one);
+    bytes += one.text.length;
+  }
+
+  async function write(one: Waiting): Promise<Outcome> {
+    const breaker = breakers.get("checkpoint_write");
+    const ticket = breaker.enter();
+    if (ticket instanceof BreakerOpenError && !isForced) {
+      await keepAll();
+      return { kind: "later", waitMs: ticket.retryAfterMs, slow: false };
+    }
+    const outcome = await link.exchange(callFor(one));
+    if (!(ticket instanceof BreakerOpenError)) breaker.leave(ticket, outcome.kind === "later" ? "failed" : "succeeded");
+    isHeldUp = outcome.kind === "later";
+    if (isHeldUp) await keepAll();
+    return outcome;
+  }
+
+  const callFor = ({ step, name, text }: Waiting): LinkCall => ({
+    path: `/api/v1/tasks/${encodeURIComponent(task ?? "")}/checkpoints`,
+    body: {
+      step,
+      stepName: name,
+      state: JSON.parse(text) as unknown,
+      agentId: who.id,
+      ...(parent === undefined ? {} : { parent }),
+    },
+    understands: (body) => isObject(body) && typeof body["id"] === "string" && typeof body["stateHash"] === "string",
+  });
+
+  async function settle(one: Waiting, outcome: Exclude<Outcome, { kind: "later" }>): Promise<null> {
+    if (outcome.kind === "answered") {
+      parent = undefined;
+      onSaved(one.step);
+      one.caller?.resolve({ state: "saved", step: one.step });
+    } else if (one.caller !== null) one.caller.reject(outcome.fault);
+    else if (!one.inherited || outcome.fault.code !== "checkpoint-refused")
+      // One of an earlier life that is older than what Rouse has is no loss.
+      link.warnOnce(
+        `checkpoint ${one.step}`,
+        `the checkpoint of step ${one.step} was not taken: ${outcome.fault.message}`,
+      );
+    one.caller = null;
+    queue.shift();
+    bytes -= one.text.length;
+    await drop(one);
+    return null;
+  }
+
+  let keeping: Promise<void> = Promise.resolve();
+
+  /** Puts what waits on disk, one after the other, and then tells those who wait for it. */
+  function keepAll(): Promise<void> {
+    keeping = keeping.then(async () => {
+      await ready;
+      for (const one of [...queue]) if (one.caller !== null) await keep(one);
+    });
+    return keeping;
+  }
+
+  async function keep(one: Waiting): Promise<void> {
+    if (spool !== null)
+      one.file = await spool.keep(one).catch((error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        link.warnOnce("spool", `checkpoints that Rouse cannot take wait in memory only: ${why}`);
+        return null;
+      });
+    // Meanwhile it may have been taken.
+    if (!queue.includes(one)) await drop(one);
+    one.caller?.resolve({ state: "queued", step: one.step });
+    one.caller = null;
+  }
+
+  async function drop({ file }: Waiting): Promise<void> {
+    if (file !== null) await spool?.drop(file).catch(() => undefined);
+  }
+
+  async function checkpoint(step: number, state: unknown, name = ""): Promise<SavedStep> {
+    const text = check(step, state, task);
+    await ready;
+    if (queue.length >= most.count || bytes + text.length > most.bytes) {
+      const full = `${queue.length} checkpoints wait because Rouse cannot take them (${link.connection().problem}); no more are kept`;
+      link.warnOnce("full", full);
+      throw new Fault("store-unavailable", full, { retryable: true });
+    }
+    const saved = new Promise<SavedStep>((resolve, reject) => {
+      add({ step, name: String(name).slice(0, 200), text, file: null, inherited: false, caller: { resolve, reject } });
+    });
+    sender.wake();
+    const { state: how } = link.connection();
+    if (isHeldUp || !(how === "connected" || how === "connecting")) void keepAll();
+    return saved;
+  }
+
+  return {
+    checkpoint,
+    wake: sender.wake,
+    /** What an earlier life left is known. */
+    ready,
+    /** The newest that waits; `null` when none does. */
+    newestWaiting: (): WaitingCheckpoint | null => queue.at(-1) ?? null,
+    /** Resolves when nothing of an earlier life waits any more. */
+    inheritanceSent: (): Promise<void> => sender.until(() => !queue.some(({ inherited }) => inherited)),
+    goOnFrom(id: string | null): void {
+      parent = id;
+    },
+    /** Tries even through an open breaker: there is no later. */
+    flush(): Promise<void> {
+      isForced = true;
+      sender.wake();
+      sender.hurry();
+      return sender
+        .until(() => queue.length === 0)
+        .finally(() => {
+          isForced = false;
+        });
+    },
+  };
+}
+
+export type CheckpointSaver = ReturnType<typeof saveInOrder>;
+
+/** The state as JSON, or a clear refusal before anything is sent. */
+function check(step: number, state: unknown, task: string | null): string {
+  if (task === null)
+    throw new Fault("bad-request", "a checkpoint needs a task: rouse.agent({ task: … }), or ROUSE_TASK_ID");
+  if (!Number.isInteger(step) || step < 0 || step > 1_000_000_000)
+    throw new Fault("bad-request", `a step is a whole number from 0 to 1000000000, not ${step}`);
+  const text = writeState(state);
+  const size = new TextEncoder().encode(text).length;
+  if (size > stateLimits.bytes)
+    throw new Fault(
+      "body-too-large",
+      `a state has at most ${stateLimits.bytes / 1024 / 1024} MiB, and this one ${size} bytes; keep large data in files, and in the state what refers to it`,
+    );
+  return text;
+}
+
+function writeState(state: unknown): string {
+  try {
+    return canonicalJson(state === undefined ? null : state, stateLimits);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Fault("bad-request", `the state cannot be saved: ${why}`, { cause: error });
+  }
+}

@@ -1,0 +1,105 @@
+import type { Outcome } from "./link.ts";
+import { afterMs } from "./surroundings.ts";
+
+type Settled = Exclude<Outcome, { kind: "later" }>;
+
+export interface Sending<M> {
+  /** What is to be sent next; `null` when there is nothing now. */
+  take(): M | null;
+  send(message: M): Promise<Outcome>;
+  /** `attempts`: how often it was sent. One that is to be sent anew is returned. */
+  settle(message: M, outcome: Settled, attempts: number): M | null | Promise<M | null>;
+  readonly isOver: () => boolean;
+  readonly onRetry: () => void;
+}
+
+const first = 500;
+const longest = 30_000;
+const slow = { first: 30_000, longest: 300_000 };
+
+/** Sends one message after the other; each again, unchanged, until it is answered. Waiting keeps no program alive. */
+export function sendUntilAnswered<M>({ take, send, settle, isOver, onRetry }: Sending<M>) {
+  let current: M | null = null;
+  let running: Promise<void> | null = null;
+  /** Somebody woke it since it last looked. */
+  let wanted = false;
+  let attempts = 0;
+  let tried = 0;
+  let hurry: (() => void) | null = null;
+  const watchers = new Set<() => void>();
+
+  async function run(): Promise<void> {
+    while (!isOver()) {
+      wanted = false;
+      current ??= take();
+      if (current === null) break;
+      if (attempts > 0) onRetry();
+      attempts += 1;
+      const outcome = await send(current);
+      if (isOver()) break;
+      if (outcome.kind === "later") {
+        tried += 1;
+        tell();
+        await pause(outcome);
+        continue;
+      }
+      const [message, times] = [current, attempts];
+      tried = 0;
+      current = await settle(message, outcome, times);
+      attempts = 0;
+      tell();
+    }
+    current = isOver() ? null : current;
+    tell();
+  }
+
+  function pause({ waitMs, slow: isSlow }: Extract<Outcome, { kind: "later" }>): Promise<void> {
+    const pace = isSlow ? slow : { first, longest };
+    const grown = Math.min(pace.longest, pace.first * 2 ** Math.min(tried - 1, 20));
+    // Half of it is chance, so that a thousand agents do not return together.
+    const wait = Math.max(grown * (0.5 + Math.random() / 2), Math.min(waitMs, 3_600_000) * (1 + Math.random() / 10));
+    return new Promise((resolve) => {
+      const cancel = afterMs(wait, done);
+      hurry = done;
+      function done(): void {
+        cancel();
+        hurry = null;
+        resolve();
+      }
+    });
+  }
+
+  function wake(): void {
+    wanted = true;
+    running ??= run().finally(() => {
+      running = null;
+      if (wanted && !isOver()) wake();
+    });
+  }
+
+  const tell = (): void => {
+    for (const watcher of watchers) watcher();
+  };
+
+  return {
+    /** There may be something to send. */
+    wake,
+    /** Tries again now instead of later. */
+    hurry(): void {
+      hurry?.();
+    },
+    current: (): M | null => current,
+    isBusy: (): boolean => running !== null,
+    /** Resolves as soon as it holds; looked at whenever something was sent. */
+    until: (holds: () => boolean): Promise<void> =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (!holds() && !isOver()) return;
+          watchers.delete(look);
+          resolve();
+        };
+        watchers.add(look);
+        look();
+      }),
+  };
+}

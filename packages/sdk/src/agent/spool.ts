@@ -1,0 +1,90 @@
+import { parseOrNull } from "../call-api.ts";
+import { isObject } from "../read-recovery.ts";
+import { type Environment, type Files, homeIn, hostProcess, loadFiles } from "./surroundings.ts";
+
+/** A checkpoint as it waits. `text`: the state as JSON. */
+export interface WaitingCheckpoint {
+  readonly step: number;
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface Spooled extends WaitingCheckpoint {
+  readonly file: string;
+}
+
+/**
+ * Checkpoints that Rouse could not take yet, on disk: `$ROUSE_HOME/unsent/AGENT/TASK`, only for its owner. The next life
+ * of the agent sends what this one could not.
+ */
+export interface Spool {
+  /** What an earlier life left, oldest first. */
+  load(): Promise<Spooled[]>;
+  /** Resolves with the file once it is on disk. */
+  keep(checkpoint: WaitingCheckpoint): Promise<string>;
+  drop(file: string): Promise<void>;
+}
+
+/** `null` where there is no data folder of a Rouse: then checkpoints wait in memory. */
+export async function openSpool(env: Environment, agentId: string, taskId: string): Promise<Spool | null> {
+  const [home, files] = [homeIn(env), await loadFiles()];
+  if (home === null || files === null) return null;
+  const isThere = await files.stat(home).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  return isThere ? spoolIn(files, `${home}/unsent/${agentId}/${taskId}`) : null;
+}
+
+function spoolIn(files: Files, folder: string): Spool {
+  let number = 0;
+
+  async function read(file: string): Promise<Spooled[]> {
+    const said = parseOrNull(await files.readFile(`${folder}/${file}`, "utf8").catch(() => ""));
+    if (!isObject(said) || !("state" in said)) return [];
+    const { step, name, state } = said;
+    if (!Number.isInteger(step) || typeof name !== "string") return [];
+    return [{ step: Number(step), name, text: JSON.stringify(state), file }];
+  }
+
+  async function writeSynced(path: string, text: string): Promise<void> {
+    const file = await files.open(path, "wx", 0o600);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** The name itself is on disk only when the folder is. */
+  async function syncFolder(): Promise<void> {
+    const opened = await files.open(folder, "r");
+    await opened.sync().finally(() => opened.close());
+  }
+
+  return {
+    async load() {
+      const names = (await files.readdir(folder).catch((): string[] => []))
+        .filter((name) => fileName.test(name))
+        .sort();
+      number = Number(names.at(-1)?.slice(0, 12) ?? 0);
+      const read_: Spooled[] = [];
+      for (const name of names) read_.push(...(await read(name)));
+      return read_;
+    },
+    async keep({ step, name, text }) {
+      await files.mkdir(folder, { recursive: true, mode: 0o700 });
+      const file = `${String(++number).padStart(12, "0")}-${hostProcess()?.pid}.json`;
+      const unfinished = `${folder}/${file}.unfinished`;
+      await files.rm(unfinished, { force: true });
+      await writeSynced(unfinished, `{"step":${step},"name":${JSON.stringify(name)},"state":${text}}`);
+      await files.rename(unfinished, `${folder}/${file}`);
+      await syncFolder();
+      return file;
+    },
+    drop: (file) => files.rm(`${folder}/${file}`, { force: true }),
+  };
+}
+
+const fileName = /^\d{12}-\d+\.json$/;

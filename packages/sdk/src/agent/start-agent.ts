@@ -1,0 +1,151 @@
+import type { RecoveryContext } from "@rouse/contract";
+import { checkRules } from "../guard/breaker.ts";
+import type { Agent, AgentOptions } from "./agent-api.ts";
+import { describeError } from "./describe-call.ts";
+import { findRouse } from "./find-rouse.ts";
+import { gatherFacts } from "./gather-facts.ts";
+import { guardedCalls } from "./guarded-calls.ts";
+import { hearCommands } from "./hear-commands.ts";
+import { type Identity, identify } from "./identity.ts";
+import { openLink } from "./link.ts";
+import { ownBreakers } from "./own-breakers.ts";
+import { runSteps } from "./run-steps.ts";
+import { saveInOrder } from "./save-in-order.ts";
+import { sendBeats } from "./send-beats.ts";
+import { sendSteps } from "./send-steps.ts";
+import { speakFor } from "./speak-once.ts";
+import { openSpool } from "./spool.ts";
+import { stopAgent } from "./stop-agent.ts";
+import { type Environment, hostProcess, within } from "./surroundings.ts";
+
+const lastWordsMs = { finish: 5000, close: 2000 };
+
+/** Agents of this process that are not closed: a second call for one gives the same. */
+const running = new Map<string, Agent>();
+
+export const rouse = {
+  /** Begins to tell Rouse of this agent, in the background. Throws only for what its author got wrong. */
+  agent(options: AgentOptions = {}): Agent {
+    const env = options.env ?? hostProcess()?.env ?? {};
+    const who = identify(options, env);
+    const { beatEveryMs: everyMs = 5000, breakers = {} } = options;
+    if (!(everyMs >= 100 && everyMs <= 86_400_000))
+      throw new RangeError(`beatEveryMs is a number from 100 to 86400000, not ${everyMs}`);
+    for (const rules of Object.values(breakers)) checkRules(rules);
+    const key = JSON.stringify([who.id, options.url ?? env["ROUSE_URL"]]);
+    const known = running.get(key);
+    if (known !== undefined) return known;
+    const agent = start(who, { ...options, breakers }, everyMs, env, () => running.delete(key));
+    running.set(key, agent);
+    return agent;
+  },
+};
+
+function start(who: Identity, options: AgentOptions, everyMs: number, env: Environment, forget: () => void): Agent {
+  const { onWarning = warn, breakers: rules = {} } = options;
+  let recovered: RecoveryContext | null = who.recovered;
+  const link = openLink({ find: () => findRouse(options, env), onWarning });
+  const speaker = speakFor(who.id, env);
+  const isGuest = speaker.host !== null;
+  const changed = (): void => {
+    if (!isGuest) beats.changed();
+  };
+  const facts = gatherFacts(changed);
+  const breakers = ownBreakers(rules, changed);
+  const stopping = stopAgent({ onWarning, lastWords: () => within(lastWordsMs.close, flush()).then(() => undefined) });
+  const commands = hearCommands({
+    checkIn() {
+      breakers.tellAll();
+      changed();
+    },
+    resetBreaker: breakers.reset,
+    recover(context) {
+      recovered ??= context;
+    },
+    stop: stopping.stop,
+    changed,
+    onWarning,
+  });
+  const hasBegun = (): boolean => isGuest || beats.hasBegun();
+  const steps = sendSteps(who.id, link, hasBegun);
+  const saver = saveInOrder({
+    ...{ who, link, breakers, mayBegin: hasBegun, onSaved: facts.saved },
+    openSpool: () => openSpool(env, who.id, who.task ?? ""),
+  });
+  const beats = sendBeats({
+    ...{ who, everyMs, link, facts, breakers, receipts: commands.receipts, hear: commands.hear },
+    onBegun() {
+      steps.wake();
+      saver.wake();
+    },
+    onReplaced: (message) => void stopping.stop({ because: "replaced", message }),
+  });
+  const calls = guardedCalls({
+    ...{ facts, breakers, tell: steps.add, changed, signal: stopping.signal, wait: facts.wait },
+  });
+
+  const flush = (): Promise<unknown> =>
+    Promise.all([steps.flush(), saver.flush(), isGuest ? Promise.resolve() : beats.flush()]);
+
+  async function close(): Promise<void> {
+    if (link.connection().state !== "closed") await within(lastWordsMs.close, flush());
+    shut();
+  }
+
+  function shut(): void {
+    link.close();
+    beats.stop();
+    stopping.close();
+    speaker.end();
+    forget();
+  }
+
+  if (speaker.host === null) beats.begin();
+  else {
+    const why = `process ${speaker.host} speaks for ${who.id} already, so this one sends no beats; its steps and checkpoints count`;
+    link.note(why);
+    link.warnOnce("guest", `${why}. An agent of its own needs an id of its own.`);
+  }
+
+  return {
+    id: who.id,
+    task: who.task,
+    get recovered() {
+      return recovered;
+    },
+    signal: stopping.signal,
+    connection: link.connection,
+    phase: facts.phase,
+    progress: facts.progress,
+    tokens: facts.tokens,
+    context: facts.context,
+    waiting: facts.wait,
+    idle: facts.idle,
+    ...calls,
+    breaker: (operation, own = {}) => breakers.get(operation, own),
+    checkpoint: saver.checkpoint,
+    steps: runSteps({ ...{ who, link, saver }, life: beats.life, phase: facts.phase, progress: facts.progress }),
+    onNudge: commands.onNudge,
+    onHandoff: commands.onHandoff,
+    onStop: stopping.onStop,
+    async finish() {
+      facts.end("FINISHED");
+      await within(lastWordsMs.finish, flush());
+      shut();
+    },
+    async fail(error) {
+      const said = error === undefined ? null : describeError(error);
+      facts.failed();
+      if (error !== undefined)
+        steps.add({ kind: "error", ...(said === null ? {} : { text_digest: said.digest, text_class: said.class }) });
+      facts.end("FAILED");
+      await within(lastWordsMs.finish, flush());
+    },
+    close,
+  };
+}
+
+function warn(text: string): void {
+  // biome-ignore lint/suspicious/noConsole: the author hears of trouble here unless they give a way of their own
+  console.warn(`rouse: ${text}`);
+}

@@ -5,17 +5,17 @@ import type { OpenCall, openCalls } from "./open-calls.ts";
 
 type Calls = ReturnType<typeof openCalls>;
 
-interface Params {
+export interface Params {
   // biome-ignore lint/suspicious/noExplicitAny: messages are the framework's, and one is added
   prompt: any[];
 }
 
-interface Usage {
+export interface Usage {
   readonly inputTokens: { readonly total: number | undefined };
   readonly outputTokens: { readonly total: number | undefined };
 }
 
-interface Model {
+export interface Model {
   readonly provider: string;
 }
 
@@ -76,7 +76,7 @@ export function watchModel(agent: Agent, calls: Calls, nudges: ReturnType<typeof
   };
 }
 
-type Asked<Name extends string, R> = { readonly params: object; readonly model: Model } & {
+export type Asked<Name extends string, R> = { readonly params: object; readonly model: Model } & {
   readonly [name in Name]: () => PromiseLike<R>;
 };
 

@@ -5,8 +5,8 @@
  */
 import type { Agent } from "../agent/agent-api.ts";
 import { watchModel } from "./ai-middleware.ts";
+import { steerNudges } from "./ai-steering.ts";
 import { watchTools } from "./ai-tools.ts";
-import { type Carried, carryNudges } from "./carry-nudges.ts";
 import { type OpenCall, openCalls } from "./open-calls.ts";
 
 interface ModelCall<T> {
@@ -34,57 +34,13 @@ interface ModelEnd {
   readonly usage?: { readonly totalTokens?: number | undefined };
 }
 
-/** Of what `experimental_createSteering()` makes. */
-interface Steering {
-  steer(message: string): Promise<{ readonly type: "delivered" | "not-delivered" }>;
-}
-
 export function watchAiSdk(agent: Agent) {
   const calls = openCalls(agent);
-  const nudges = carryNudges(agent, offer);
+  const nudges = steerNudges(agent);
   const tools = new Map<string, OpenCall>();
   const models = new Map<string, OpenCall>();
-  /** That of the newest run takes what comes. */
-  let steering: Steering | null = null;
-  const offered = new Set<Carried>();
-  const delivered = new Set<Carried>();
-
-  function offer(): void {
-    while (steering !== null && nudges.areWaiting()) offerOne(nudges.take(1), steering);
-  }
-
-  function offerOne(carried: Carried, to: Steering): void {
-    offered.add(carried);
-    const settle = (isDelivered: boolean): void => {
-      offered.delete(carried);
-      if (isDelivered) return void delivered.add(carried);
-      if (steering === to) steering = null; // its run is over
-      carried.unanswered();
-    };
-    to.steer(carried.texts.join("\n")).then(
-      ({ type }) => settle(type === "delivered"),
-      () => settle(false),
-    );
-  }
-
-  function giveBack(all: Set<Carried>): void {
-    for (const carried of all) carried.unanswered();
-    all.clear();
-  }
-
-  /** Messages are empty where the program does not let them be recorded. */
-  function wereAnswered(messages: readonly unknown[] = []): void {
-    if (delivered.size === 0) return;
-    const sent = messages.length === 0 ? null : JSON.stringify(messages);
-    for (const carried of delivered) {
-      if (sent !== null && !carried.texts.every((text) => sent.includes(JSON.stringify(text)))) continue;
-      delivered.delete(carried);
-      carried.answered();
-    }
-  }
-
   function breakOff(run: { readonly callId: string }): void {
-    giveBack(delivered);
+    nudges.brokenOff();
     end(run);
   }
 
@@ -113,7 +69,7 @@ export function watchAiSdk(agent: Agent) {
         models.set(callId, call);
         try {
           const answer = await execute();
-          wereAnswered(messages);
+          nudges.wereIn(messages);
           return answer;
         } catch (error) {
           close(models, callId, () => call.fail(error));
@@ -140,15 +96,10 @@ export function watchAiSdk(agent: Agent) {
     },
 
     /** For `experimental_steering`: nudges that come during the run are in its next step. One for each run. */
-    steer<S extends Steering>(fresh: S): S {
-      steering = fresh;
-      giveBack(offered); // to a run that may never begin
-      offer();
-      return fresh;
-    },
+    steer: nudges.steer,
 
     /** For AI SDK 6: `wrapLanguageModel({ model, middleware })`. */
-    middleware: watchModel(agent, calls, nudges),
+    middleware: watchModel(agent, calls, nudges.mail),
     /** For AI SDK 6: the same tools, behind their breakers. */
     tools: watchTools(calls),
   };

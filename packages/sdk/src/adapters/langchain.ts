@@ -34,7 +34,7 @@ interface Saver {
 export function watchLangChain(agent: Agent, { ToolMessage, toolErrors = "tell" }: Words) {
   const calls = openCalls(agent);
   const nudges = carryNudges(agent);
-  let step = agent.recovered?.step ?? 0;
+  let step: number | null = null;
 
   return {
     /** For `createMiddleware`; first in the list of `createAgent`, so that it sees what retries have made of it. */
@@ -106,7 +106,7 @@ export function watchLangChain(agent: Agent, { ToolMessage, toolErrors = "tell" 
         get(target, key) {
           if (key === "put") return put;
           const value = Reflect.get(target, key, target) as unknown;
-          return typeof value === "function" ? value.bind(target) : value;
+          return typeof value === "function" && key !== "constructor" ? value.bind(target) : value;
         },
       });
     },
@@ -119,7 +119,8 @@ export function watchLangChain(agent: Agent, { ToolMessage, toolErrors = "tell" 
     const { thread_id, checkpoint_ns = "", checkpoint_id } = saved.configurable ?? {};
     // Graphs inside others have a name space of their own, and go on with the one around them.
     if (agent.task === null || checkpoint_ns !== "") return;
-    agent.checkpoint(++step, { thread_id, checkpoint_id }, String(metadata?.source ?? "graph")).catch(() => undefined);
+    step = (step ?? agent.recovered?.step ?? 0) + 1;
+    agent.checkpoint(step, { thread_id, checkpoint_id }, String(metadata?.source ?? "graph")).catch(() => undefined);
   }
 }
 

@@ -92,7 +92,7 @@ export function watchOpenAIAgents(agent: Agent) {
         if (key === "getResponse") return getResponse;
         if (key === "getStreamedResponse") return getStreamedResponse;
         const value = Reflect.get(target, key, target) as unknown;
-        return typeof value === "function" ? value.bind(target) : value;
+        return typeof value === "function" && key !== "constructor" ? value.bind(target) : value;
       },
     });
   }

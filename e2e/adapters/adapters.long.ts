@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { connectCheckpoints } from "@rouse/sdk";
 import { afterEach, describe, expect, it } from "vitest";
 import { cleanUp, makeFolder } from "../clean-up.ts";
-import { type Running, startProgram } from "../run-rouse.ts";
+import { type Ended, type Running, startProgram } from "../run-rouse.ts";
 import { type Daemon, startDaemon } from "../start-daemon.ts";
 import { until } from "../until.ts";
 import { type FrameworkName, frameworkNames, frameworks } from "./frameworks.ts";
@@ -39,7 +39,8 @@ describe.each(frameworkNames)("an agent built with %s", (name) => {
     return { ...chat, program };
   }
 
-  const streamed = name === "claude" ? ["no"] : ["no", "yes"];
+  // LangChain 1.5 with `streaming: true` waits for ever for this model's stream, without us as well.
+  const streamed = name === "claude" || name === "langchain" ? ["no"] : ["no", "yes"];
 
   test.each(streamed)(
     "tells its steps and tokens, and a nudge is seen once a model has answered it (streamed: %s)",
@@ -68,7 +69,7 @@ describe.each(frameworkNames)("an agent built with %s", (name) => {
       };
       const run = await play(script, { ...of(daemon), STREAMED, ROUSE_TASK_ID: "the-weather" });
       program = run.program;
-      const { code, stdout, stderr } = await program.ended;
+      const { code, stdout, stderr } = await endOf(program);
       expect({ code, stderr, said: /^said: (.*)$/m.exec(stdout)?.[1] }, stdout).toEqual({
         code: 0,
         stderr: "",
@@ -76,7 +77,11 @@ describe.each(frameworkNames)("an agent built with %s", (name) => {
       });
       expect(run.requests[1]).not.toContain(JSON.stringify(fact).slice(1, -1));
       expect(wasSeenTooEarly).toBe(false);
-      expect(await daemon.events("NUDGE_SEEN")).toHaveLength(1);
+      const nudges = await daemon.events("NUDGE_QUEUED", "NUDGE_SENT", "NUDGE_NOT_SENT", "NUDGE_SEEN");
+      expect(
+        nudges.map(({ type }) => type),
+        stdout,
+      ).toEqual(["NUDGE_QUEUED", "NUDGE_SENT", "NUDGE_SEEN"]);
       const { metrics, activity } = await daemon.rouse.getAgentHealth(name);
       expect(activity.kind).toBe("FINISHED");
       expect(metrics.toolCallCount).toBe(2);
@@ -96,7 +101,7 @@ describe.each(frameworkNames)("an agent built with %s", (name) => {
     const daemon = await startDaemon();
     const script: Script = (number) => (number <= 6 ? { call: "lookup" } : { say: "I give up." });
     const { program, requests } = await play(script, of(daemon));
-    const { code, stdout } = await program.ended;
+    const { code, stdout } = await endOf(program);
     expect({ code, said: /^said: (.*)$/m.exec(stdout)?.[1] }, stdout).toEqual({ code: 0, said: "I give up." });
     const tool = name === "claude" ? "Bash" : "lookup";
     if (name !== "claude") expect(stdout.match(/^looked up$/gm)).toHaveLength(5);
@@ -124,11 +129,18 @@ describe.each(frameworkNames)("an agent built with %s", (name) => {
   test("does the same without Rouse", async () => {
     const script: Script = (number) => (number === 1 ? { call: "note" } : { say: "It rains." });
     const { program } = await play(script, nobodyThere);
-    const { code, stdout, stderr } = await program.ended;
+    const { code, stdout, stderr } = await endOf(program);
     expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain("said: It rains.");
   });
 });
+
+/** Its end; one that failed stays, and says why. */
+async function endOf(program: Running): Promise<Ended> {
+  const failed = until("it has failed", () => /^failed: .*$/m.exec(program.stdout())?.[0], 90_000);
+  failed.catch(() => undefined);
+  return Promise.race([program.ended, failed.then((why) => Promise.reject(new Error(why)))]);
+}
 
 const of = ({ url, token }: Daemon) => ({ ROUSE_URL: url, ROUSE_TOKEN: token });
 

@@ -12,7 +12,6 @@ const agent = createAgent({
     model: "scripted",
     apiKey: "none",
     maxRetries: 0,
-    streaming: process.env.STREAMED === "yes",
     configuration: { baseURL: `${story.modelUrl}/v1` },
   }),
   tools: [

@@ -21,22 +21,30 @@ const unsaidWaitMs = 60_000;
  */
 export function openCalls(agent: Agent) {
   let endWait: (() => void) | null = null;
+  /** Ends of calls count before the next call begins. */
+  let counted: Promise<unknown> = Promise.resolve();
 
-  function begin(start: Begin, isFailure: ToolOptions<unknown>["isFailure"]): Promise<OpenCall> {
+  async function begin(start: Begin, isFailure: ToolOptions<unknown>["isFailure"]): Promise<OpenCall> {
     goOn();
+    await counted;
     return new Promise((opened, refused) => {
       const broken = new AbortController();
       const call = () =>
-        new Promise<unknown>((end, reject) => {
-          const cancel = (): void => {
-            broken.abort();
-            reject(broken.signal.reason);
+        new Promise<unknown>((resolve, reject) => {
+          const ending = (settle: () => void): void => {
+            settle();
+            counted = Promise.allSettled([counted, over]).then(() => undefined);
           };
-          opened({ end, cancel, fail: (error) => (isAbort(error) ? cancel() : reject(error)) });
+          const cancel = (): void =>
+            ending(() => {
+              broken.abort();
+              reject(broken.signal.reason);
+            });
+          const fail = (error: unknown): void => (isAbort(error) ? cancel() : ending(() => reject(error)));
+          opened({ end: (value) => ending(() => resolve(value)), fail, cancel });
         });
-      start(call, { signal: broken.signal, ...(isFailure === undefined ? {} : { isFailure }) }).catch((error) =>
-        error instanceof BreakerOpenError ? refused(error) : opened(untold),
-      );
+      const over = start(call, { signal: broken.signal, ...(isFailure === undefined ? {} : { isFailure }) });
+      over.catch((error) => (error instanceof BreakerOpenError ? refused(error) : opened(untold)));
     });
   }
 

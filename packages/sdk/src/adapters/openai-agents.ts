@@ -38,8 +38,6 @@ export function watchOpenAIAgents(agent: Agent) {
   const tools = new Map<unknown, OpenCall>();
   let carried: Carried | null = null;
 
-  const answered = (): void => carried?.answered();
-
   async function filter({ modelData }: { modelData: { input: unknown[] } }) {
     carried?.unanswered(); // of a request that nothing was heard of
     carried = nudges.take();
@@ -59,7 +57,7 @@ export function watchOpenAIAgents(agent: Agent) {
   }
 
   function take({ usage }: { readonly usage?: { readonly totalTokens?: number } }, call: OpenCall): void {
-    answered();
+    carried?.answered();
     agent.tokens(usage?.totalTokens ?? 0);
     call.end();
   }
@@ -111,7 +109,7 @@ export function watchOpenAIAgents(agent: Agent) {
         return filter({ modelData });
       };
       runner.on("agent_tool_start", (_context, _agent, { name }: { name: string }, { toolCall }: CallItem) => {
-        answered();
+        carried?.answered();
         if (wrapped.has(name)) return;
         calls.tool(name, toolCall.arguments).then(
           (call) => tools.set(toolCall.callId ?? toolCall.id, call),
@@ -128,11 +126,12 @@ export function watchOpenAIAgents(agent: Agent) {
       return runner;
     },
 
-    /** For `execute` of a tool: the same function, behind the breakers. An error of it is seen before it becomes a text. */
+    /** For `execute` of a tool: behind the breakers. Of an error the model would read nothing, so a refusal is a result. */
     tool<F extends Execute>(name: string, execute: F): F {
       wrapped.add(name);
       const watched = async (...args: unknown[]) => {
-        const call = await calls.tool(name, args[0]);
+        const call = await calls.tool(name, args[0]).catch((refused: Error) => refused.message);
+        if (typeof call === "string") return call;
         try {
           const result = await execute(...args);
           call.end(result);

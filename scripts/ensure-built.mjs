@@ -28,7 +28,14 @@ export const splitUp = {
  * What both share lies in a file of its own, so that each class exists once. What they use of the contract goes in: its
  * own bundle would bring zod along.
  */
-export const sdk = { index: "packages/sdk/src/index.ts", agent: "packages/sdk/src/agent/index.ts" };
+export const sdk = {
+  index: "packages/sdk/src/index.ts",
+  agent: "packages/sdk/src/agent/index.ts",
+  ai: "packages/sdk/src/adapters/ai.ts",
+  "claude-agent": "packages/sdk/src/adapters/claude-agent.ts",
+  langchain: "packages/sdk/src/adapters/langchain.ts",
+  "openai-agents": "packages/sdk/src/adapters/openai-agents.ts",
+};
 const builds = [
   { folder: "packages/daemon", entryPoints: [entryPoints, holder], options: splitUp },
   { folder: "packages/contract", entryPoints: { index: "packages/contract/src/index.ts" }, options: { library: true } },

@@ -171,6 +171,19 @@ describe("an agent whose breaker is open", () => {
     expect([agent.reason, alerts(agent)]).toEqual(["error-rate", []]);
   });
 
+  it("and whose calls go well again is no warning any more, though the pause of a breaker that only watches is not over", () => {
+    const { agent, does, fails } = runStory();
+    const { calls, state } = breakersOf(agent);
+    for (let i = 0; i < 5; i++) {
+      fails("Bash", "npm test", "failed");
+      calls("Bash", "failed");
+    }
+    expect(agent.finding("breaker-open")?.level).toBe("degraded");
+    does("Edit", "another way", "done");
+    calls("Edit", "well");
+    expect([state("tool_execution"), agent.finding("breaker-open")?.level]).toEqual(["open", "note"]);
+  });
+
   it("waits for its next try: that it is quiet until then is no evidence", () => {
     const { held, reports, passes } = heldWorker({ settings: { mode: "observe" } });
     held.passes("5m");

@@ -63,8 +63,8 @@ function judge(breaker: OpenBreaker, record: AgentRecord, now: MonoMs): Judged {
   const judged = { breaker, gets, waits };
   // Nobody is called for a provider that is down: the alert is enough.
   if (guarded === "api") return { ...judged, level: "degraded", confidence: 0.4 };
-  // A test that fails between changes that work is how work looks.
-  if (guarded === "tool" && source === "observed" && gets) return { ...judged, level: "note", confidence: 0.4 };
+  // A test that fails between changes that work is how work looks, and calls that go well again say more than a pause.
+  if (source === "observed" && gets) return { ...judged, level: "note", confidence: 0.4 };
   const stands = guarded === "tools" && state === "OPEN" && !gets && record.work.activity.kind === "RUNNING";
   const isFailing = stands && (source === "agent" || (hasReopened(breaker) && !goesInCircles(record)));
   return isFailing

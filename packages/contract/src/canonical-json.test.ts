@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { canonicalize } from "json-canonicalize";
 import { describe, expect, it } from "vitest";
-import { canonicalJson, type FormLimits } from "./canonical-json.ts";
-import { stateLimits } from "./checkpoint.ts";
+import { canonicalJson, type FormLimits, stateLimits } from "./canonical-json.ts";
 import { Fault } from "./fault.ts";
 
 const write = (value: unknown) => canonicalJson(value, stateLimits);

@@ -22,7 +22,6 @@ export * from "./policy/presets.ts";
 export * from "./policy/settings.ts";
 export * from "./recognise-heartbeat.ts";
 export * from "./service.ts";
-export * from "./state-limits.ts";
 export * from "./step.ts";
 export * from "./task.ts";
 export * from "./terminal.ts";

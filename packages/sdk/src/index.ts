@@ -69,7 +69,8 @@ export {
 } from "./guard/breaker.ts";
 export { type ChatMessage, type Compacted, type CompactOptions, compactContext } from "./guard/compact-context.ts";
 export { type Allowance, createRateLimit, type RateLimit, type RateLimitOptions } from "./guard/rate-limit.ts";
-export { fetchWithRetry, RetryAfterError, type RetryOptions, readRetryAfter, retry } from "./guard/retry.ts";
+export { fetchWithRetry, RetryAfterError, type RetryOptions, retry } from "./guard/retry.ts";
+export { readRetryAfter } from "./guard/retry-after.ts";
 export type { ConnectOptions, Fetch } from "./open-line.ts";
 export { readRecovery } from "./read-recovery.ts";
 export { type CheckpointCalls, connectCheckpoints } from "./save-checkpoints.ts";

@@ -2,7 +2,10 @@ import type { AgentAnswer, BreakerRules, RecoveryContext, WaitKind } from "@rous
 import type { BreakerOptions, CallOptions, CircuitBreaker } from "../guard/breaker.ts";
 import type { Fetch } from "../open-line.ts";
 
-/** Everything may be left out: in an agent that Rouse started, `ROUSE_*` in the environment says it. */
+/**
+ * Everything may be left out: in an agent that Rouse started, `ROUSE_*` in the environment says it, and goes before `id`
+ * and `task` here, because its token speaks for these alone.
+ */
 export interface AgentOptions {
   readonly id?: string;
   readonly type?: string;

@@ -5,6 +5,11 @@ export interface Described {
   readonly class: string;
 }
 
+export interface Describing {
+  describe(value: unknown): Described | null;
+  describeError(error: unknown): Described | null;
+}
+
 /** Larger values are not looked at: nothing may slow down the agent. */
 const limits = { values: 20_000, depth: 30 };
 const longestText = 200_000;

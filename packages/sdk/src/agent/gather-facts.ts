@@ -76,14 +76,14 @@ export function gatherFacts(changed: () => void) {
     },
     tokens(used: number): void {
       atWork();
-      if (used > 0 && totals.tokens + used < Number.MAX_SAFE_INTEGER) totals.tokens += used;
+      if (typeof used === "number" && used > 0 && totals.tokens + used < Number.MAX_SAFE_INTEGER) totals.tokens += used;
     },
     context(share: number): void {
-      if (share >= 0) fill = Math.round(Math.min(share, 1) * 1000) / 1000;
+      if (typeof share === "number" && share >= 0) fill = Math.round(Math.min(share, 1) * 1000) / 1000;
     },
     wait(what: WaitKind, until?: Date | number): () => void {
-      const at = until === undefined ? Number.NaN : Number(until);
-      const wait: Wait = { what, until: Number.isNaN(at) ? null : steadyNow() + (at - Date.now()) };
+      const left = until === undefined ? Number.NaN : Number(until) - Date.now();
+      const wait: Wait = { what, until: Number.isNaN(left) ? null : steadyNow() + Math.min(left, longestWaitMs) };
       idle = false;
       waits.add(wait);
       changed();
@@ -131,5 +131,14 @@ function longestOf(open: ReadonlySet<OpenCall>): OpenCall | null {
 const asTimeout = (ms: number | undefined): number | undefined =>
   ms !== undefined && ms >= 0 && Number.isFinite(ms) ? ms : undefined;
 
+/** A year; no wait is told as longer. */
+const longestWaitMs = 365 * 86_400_000;
+
 /** Whatever a caller without types passes becomes a text. */
-export const shorten = (text: unknown, most: number): string => cut(String(text), most);
+export function shorten(text: unknown, most: number): string {
+  try {
+    return cut(String(text), most);
+  } catch {
+    return "";
+  }
+}

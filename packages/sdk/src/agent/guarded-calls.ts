@@ -1,8 +1,7 @@
 import type { StepEvent, WaitKind } from "@rouse/contract";
 import { BreakerOpenError } from "../guard/breaker.ts";
-import { fetchWithRetry, RetryAfterError } from "../guard/retry.ts";
 import type { Agent, ToolOptions } from "./agent-api.ts";
-import { describe, describeError } from "./describe-call.ts";
+import type { Describing } from "./describe-call.ts";
 import { type Facts, shorten } from "./gather-facts.ts";
 import { type OwnBreakers, targetOf } from "./own-breakers.ts";
 import { afterMs } from "./surroundings.ts";
@@ -18,11 +17,15 @@ interface CallParts {
   /** Aborted when the agent is to stop. */
   readonly signal: AbortSignal;
   readonly wait: (what: WaitKind, until: number) => () => void;
+  readonly describing: Promise<Describing>;
 }
 
 /** Calls of tools, models and other services: told to Rouse in passing, and behind breakers. */
-export function guardedCalls({ facts, breakers, tell, changed, signal: stopping, wait }: CallParts) {
+export function guardedCalls({ facts, breakers, tell, changed, signal: stopping, wait, describing }: CallParts) {
   let calls = 0;
+  // Apart from the beats, and begun at once.
+  const retrying = import("../guard/retry.ts");
+  retrying.catch(() => undefined);
 
   /** Open until the returned function is called. */
   function open(kind: "tool" | "model", name: string, timeoutMs?: number): () => void {
@@ -75,6 +78,7 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
     const of = { id: String(++calls), tool: shorten(name, 200) };
     facts.called();
     const close = open("tool", of.tool, options.timeoutMs);
+    const { describe, describeError } = await describing;
     const described = describe(args);
     tell({ kind: "tool_call", ...of, ...(described === null ? {} : { args_digest: described.digest }) });
     return run(
@@ -126,17 +130,13 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
         isFailure: (outcome) => "error" in outcome || outcome.value.status >= 500,
       });
     };
-    const patient = fetchWithRetry(
-      {
-        isRetryable: (error) => error instanceof RetryAfterError,
-        onRetry({ waitMs }) {
-          endWait = wait("provider", Date.now() + waitMs);
-        },
-        ...(signal === null ? {} : { signal }),
-      },
-      once,
-    );
+    const onRetry = ({ waitMs }: { readonly waitMs: number }): void => {
+      endWait = wait("provider", Date.now() + waitMs);
+    };
     try {
+      const { fetchWithRetry, RetryAfterError } = await retrying;
+      const isRetryable = (error: unknown): boolean => error instanceof RetryAfterError;
+      const patient = fetchWithRetry({ isRetryable, onRetry, ...(signal === null ? {} : { signal }) }, once);
       return await patient(input, init);
     } catch (error) {
       if (signal?.aborted !== true) facts.failed();

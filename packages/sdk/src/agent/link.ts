@@ -1,6 +1,6 @@
 import type { Fault } from "@rouse/contract";
 import { type Call, faultOf, isProblem, send } from "../call-api.ts";
-import { readRetryAfter } from "../guard/retry.ts";
+import { readRetryAfter } from "../guard/retry-after.ts";
 import type { Line } from "../open-line.ts";
 import type { Connection } from "./agent-api.ts";
 
@@ -16,7 +16,7 @@ export type Outcome =
   | { readonly kind: "later"; readonly waitMs: number; readonly slow: boolean };
 
 export interface LinkParts {
-  /** Asked anew after a refusal: the token may have changed. */
+  /** Asked anew after every failure: token and address may have changed. */
   readonly find: () => Promise<Line | string>;
   readonly onWarning: (text: string) => void;
 }
@@ -35,17 +35,13 @@ export function openLink({ find, onWarning }: LinkParts) {
   let failures = 0;
   const counts = { retries: 0, dropped: 0 };
   const waiting: (() => number)[] = [];
-  const troubled = new Set<() => void>();
+  const troubled = new Set<() => unknown>();
   const warned = new Set<string>();
 
   function warnOnce(kind: string, text: string): void {
     if (warned.has(kind)) return;
     warned.add(kind);
-    try {
-      onWarning(text);
-    } catch {
-      // A warning that cannot be given is no reason to stop.
-    }
+    onWarning(text);
   }
 
   const isOver = (): boolean => state === "closed" || state === "replaced";
@@ -71,6 +67,8 @@ export function openLink({ find, onWarning }: LinkParts) {
 
   function missed(why: string, waitMs = 0): Outcome {
     failures += 1;
+    // It may have been started again elsewhere.
+    line = null;
     become("retrying", why);
     if (lastAnswerAt === null || failures >= toldAfter)
       warnOnce(
@@ -121,6 +119,8 @@ export function openLink({ find, onWarning }: LinkParts) {
     warnOnce,
     refuse,
     isOver,
+    tellMistake: (error: unknown): void =>
+      warnOnce("mistake", `an answer could not be understood: ${error instanceof Error ? error.message : error}`),
     countRetry: (): void => {
       counts.retries += 1;
     },
@@ -128,6 +128,8 @@ export function openLink({ find, onWarning }: LinkParts) {
       counts.dropped += events;
     },
     isConnected: (): boolean => state === "connected",
+    /** Resolves when the next try is refused, too. */
+    untilRefused: (): Promise<void> => new Promise((resolve) => troubled.add(() => state === "refused" && resolve())),
     /** Told whenever it turns out that nothing can be sent now, or ever. */
     onTrouble: (tell: () => void): void => void troubled.add(tell),
     /** Adds what waits for an answer to what `connection()` tells. */

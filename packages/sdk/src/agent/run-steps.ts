@@ -6,6 +6,7 @@ import type { Identity } from "./identity.ts";
 import type { Link, LinkCall, Outcome } from "./link.ts";
 import type { CheckpointSaver } from "./save-in-order.ts";
 import { loadFiles, within } from "./surroundings.ts";
+import { writeState } from "./write-state.ts";
 
 /** How long a start waits for Rouse to say where to go on. */
 const patienceMs = 10_000;
@@ -20,7 +21,7 @@ interface Place {
 }
 
 interface StepParts {
-  readonly who: Identity;
+  readonly who: Identity & { readonly task: string };
   readonly link: Link;
   readonly saver: CheckpointSaver;
   readonly life: () => number | null;
@@ -33,11 +34,6 @@ export function runSteps({ who, link, saver, life, phase, progress }: StepParts)
   const { task, recovered } = who;
 
   return async function steps<S>(list: readonly AgentStep<S>[], initial: S): Promise<S> {
-    if (task === null)
-      throw new Fault(
-        "bad-request",
-        "steps need a task: rouse.agent({ task: … }), or ROUSE_TASK_ID in the environment",
-      );
     checkNames(list);
     const place = await findPlace();
     if (place !== null) checkPlace(list, place, task);
@@ -60,7 +56,7 @@ export function runSteps({ who, link, saver, life, phase, progress }: StepParts)
 
   /** Too many that wait are told of by a warning; the work goes on, as it does without Rouse. */
   async function save(step: number, state: unknown, name: string): Promise<void> {
-    await saver.checkpoint(step, state, name).catch((error: unknown) => {
+    await saver.checkpoint(step, writeState(step, state), name).catch((error: unknown) => {
       if (!(error instanceof Fault && error.retryable)) throw error;
     });
   }
@@ -85,7 +81,7 @@ export function runSteps({ who, link, saver, life, phase, progress }: StepParts)
   /** `undefined`: it cannot be reached. `null`: it knows of none. */
   async function askServer(): Promise<Place | null | undefined> {
     const list = await ask({
-      path: `/api/v1/tasks/${encodeURIComponent(task ?? "")}/checkpoints?limit=${mostTried}`,
+      path: `/api/v1/tasks/${encodeURIComponent(task)}/checkpoints?limit=${mostTried}`,
       understands: isList,
     });
     if (list === undefined) return undefined;

@@ -1,4 +1,4 @@
-import { canonicalJson, Fault, stateLimits } from "@rouse/contract";
+import { Fault } from "@rouse/contract";
 import { BreakerOpenError } from "../guard/breaker.ts";
 import { isObject } from "../read-recovery.ts";
 import type { SavedStep } from "./agent-api.ts";
@@ -21,7 +21,7 @@ interface Waiting extends WaitingCheckpoint {
 }
 
 interface SavingParts {
-  readonly who: Identity;
+  readonly who: Identity & { readonly task: string };
   readonly link: Link;
   readonly breakers: OwnBreakers;
   /** Its life is known. */
@@ -41,11 +41,12 @@ export function saveInOrder({ who, link, breakers, mayBegin, openSpool, onSaved 
   /** What the first checkpoint of this life goes on from, where that is not the newest. */
   let parent = recovered !== null && recovered.taskId === task ? recovered.checkpoint : undefined;
   let spool: Spool | null = null;
-  const ready = task === null ? Promise.resolve() : inherit();
+  const ready = inherit();
 
   const sender = sendUntilAnswered<Waiting>({
     isOver: link.isOver,
     onRetry: link.countRetry,
+    onMistake: link.tellMistake,
     take: () => (mayBegin() ? (queue[0] ?? null) : null),
     send: write,
     settle,
@@ -80,7 +81,7 @@ export function saveInOrder({ who, link, breakers, mayBegin, openSpool, onSaved 
   }
 
   const callFor = ({ step, name, text }: Waiting): LinkCall => ({
-    path: `/api/v1/tasks/${encodeURIComponent(task ?? "")}/checkpoints`,
+    path: `/api/v1/tasks/${encodeURIComponent(task)}/checkpoints`,
     body: {
       step,
       stepName: name,
@@ -138,8 +139,8 @@ export function saveInOrder({ who, link, breakers, mayBegin, openSpool, onSaved 
     if (file !== null) await spool?.drop(file).catch(() => undefined);
   }
 
-  async function checkpoint(step: number, state: unknown, name = ""): Promise<SavedStep> {
-    const text = check(step, state, task);
+  /** `text`: the state, as `writeState` wrote it when it was given. */
+  async function checkpoint(step: number, text: string, name = ""): Promise<SavedStep> {
     await ready;
     if (queue.length >= most.count || bytes + text.length > most.bytes) {
       const full = `${queue.length} checkpoints wait because Rouse cannot take them (${link.connection().problem}); no more are kept`;
@@ -182,28 +183,3 @@ export function saveInOrder({ who, link, breakers, mayBegin, openSpool, onSaved 
 }
 
 export type CheckpointSaver = ReturnType<typeof saveInOrder>;
-
-/** The state as JSON, or a clear refusal before anything is sent. */
-function check(step: number, state: unknown, task: string | null): string {
-  if (task === null)
-    throw new Fault("bad-request", "a checkpoint needs a task: rouse.agent({ task: … }), or ROUSE_TASK_ID");
-  if (!Number.isInteger(step) || step < 0 || step > 1_000_000_000)
-    throw new Fault("bad-request", `a step is a whole number from 0 to 1000000000, not ${step}`);
-  const text = writeState(state);
-  const size = new TextEncoder().encode(text).length;
-  if (size > stateLimits.bytes)
-    throw new Fault(
-      "body-too-large",
-      `a state has at most ${stateLimits.bytes / 1024 / 1024} MiB, and this one ${size} bytes; keep large data in files, and in the state what refers to it`,
-    );
-  return text;
-}
-
-function writeState(state: unknown): string {
-  try {
-    return canonicalJson(state === undefined ? null : state, stateLimits);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Fault("bad-request", `the state cannot be saved: ${why}`, { cause: error });
-  }
-}

@@ -63,6 +63,7 @@ export function sendBeats(parts: BeatParts) {
   const sender = sendUntilAnswered<Message>({
     isOver: link.isOver,
     onRetry: link.countRetry,
+    onMistake: link.tellMistake,
     take,
     async send(message) {
       const outcome = await link.exchange(await callFor(message));

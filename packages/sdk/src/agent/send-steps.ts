@@ -22,6 +22,7 @@ export function sendSteps(agentId: string, link: Link, mayBegin: () => boolean) 
   const lineOut = sendUntilAnswered<Batch>({
     isOver: link.isOver,
     onRetry: link.countRetry,
+    onMistake: link.tellMistake,
     take() {
       if (queue.length === 0 || gathering !== null || !mayBegin()) return null;
       return { key: crypto.randomUUID(), events: queue.splice(0, mostTogether) };

@@ -11,6 +11,8 @@ export interface Sending<M> {
   settle(message: M, outcome: Settled, attempts: number): M | null | Promise<M | null>;
   readonly isOver: () => boolean;
   readonly onRetry: () => void;
+  /** What answers there made the SDK fail: nothing of that reaches the agent. */
+  readonly onMistake: (error: unknown) => void;
 }
 
 const first = 500;
@@ -18,7 +20,7 @@ const longest = 30_000;
 const slow = { first: 30_000, longest: 300_000 };
 
 /** Sends one message after the other; each again, unchanged, until it is answered. Waiting keeps no program alive. */
-export function sendUntilAnswered<M>({ take, send, settle, isOver, onRetry }: Sending<M>) {
+export function sendUntilAnswered<M>({ take, send, settle, isOver, onRetry, onMistake }: Sending<M>) {
   let current: M | null = null;
   let running: Promise<void> | null = null;
   /** Somebody woke it since it last looked. */
@@ -31,11 +33,14 @@ export function sendUntilAnswered<M>({ take, send, settle, isOver, onRetry }: Se
   async function run(): Promise<void> {
     while (!isOver()) {
       wanted = false;
-      current ??= take();
+      current ??= takeNext();
       if (current === null) break;
       if (attempts > 0) onRetry();
       attempts += 1;
-      const outcome = await send(current);
+      const outcome = await send(current).catch((error: unknown): Outcome => {
+        onMistake(error);
+        return { kind: "later", waitMs: 0, slow: true };
+      });
       if (isOver()) break;
       if (outcome.kind === "later") {
         tried += 1;
@@ -45,12 +50,30 @@ export function sendUntilAnswered<M>({ take, send, settle, isOver, onRetry }: Se
       }
       const [message, times] = [current, attempts];
       tried = 0;
-      current = await settle(message, outcome, times);
+      current = await settleOne(message, outcome, times);
       attempts = 0;
       tell();
     }
     current = isOver() ? null : current;
     tell();
+  }
+
+  function takeNext(): M | null {
+    try {
+      return take();
+    } catch (error) {
+      onMistake(error);
+      return null;
+    }
+  }
+
+  async function settleOne(message: M, outcome: Settled, times: number): Promise<M | null> {
+    try {
+      return await settle(message, outcome, times);
+    } catch (error) {
+      onMistake(error);
+      return null;
+    }
   }
 
   function pause({ waitMs, slow: isSlow }: Extract<Outcome, { kind: "later" }>): Promise<void> {

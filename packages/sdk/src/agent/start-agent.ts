@@ -1,7 +1,7 @@
-import type { RecoveryContext } from "@rouse/contract";
+import { Fault, type RecoveryContext } from "@rouse/contract";
 import { checkRules } from "../guard/breaker.ts";
 import type { Agent, AgentOptions } from "./agent-api.ts";
-import { describeError } from "./describe-call.ts";
+import type { Describing } from "./describe-call.ts";
 import { findRouse } from "./find-rouse.ts";
 import { gatherFacts } from "./gather-facts.ts";
 import { guardedCalls } from "./guarded-calls.ts";
@@ -9,15 +9,14 @@ import { hearCommands } from "./hear-commands.ts";
 import { type Identity, identify } from "./identity.ts";
 import { openLink } from "./link.ts";
 import { ownBreakers } from "./own-breakers.ts";
-import { runSteps } from "./run-steps.ts";
-import { saveInOrder } from "./save-in-order.ts";
 import { sendBeats } from "./send-beats.ts";
 import { sendSteps } from "./send-steps.ts";
 import { speakFor } from "./speak-once.ts";
-import { openSpool } from "./spool.ts";
 import { stopAgent } from "./stop-agent.ts";
 import { type Environment, hostProcess, within } from "./surroundings.ts";
+import { writeState } from "./write-state.ts";
 
+const needsTask = "checkpoints and steps need a task: rouse.agent({ task: … }), or ROUSE_TASK_ID in the environment";
 const lastWordsMs = { finish: 5000, close: 2000 };
 
 /** Agents of this process that are not closed: a second call for one gives the same. */
@@ -42,7 +41,14 @@ export const rouse = {
 };
 
 function start(who: Identity, options: AgentOptions, everyMs: number, env: Environment, forget: () => void): Agent {
-  const { onWarning = warn, breakers: rules = {} } = options;
+  const { breakers: rules = {} } = options;
+  const onWarning = (text: string): void => {
+    try {
+      (options.onWarning ?? warn)(text);
+    } catch {
+      // A warning that cannot be given is no reason to stop.
+    }
+  };
   let recovered: RecoveryContext | null = who.recovered;
   const link = openLink({ find: () => findRouse(options, env), onWarning });
   const speaker = speakFor(who.id, env);
@@ -52,7 +58,7 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
   };
   const facts = gatherFacts(changed);
   const breakers = ownBreakers(rules, changed);
-  const stopping = stopAgent({ onWarning, lastWords: () => within(lastWordsMs.close, flush()).then(() => undefined) });
+  const stopping = stopAgent({ onWarning, lastWords: () => sayAll(lastWordsMs.close) });
   const commands = hearCommands({
     checkIn() {
       breakers.tellAll();
@@ -68,27 +74,50 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
   });
   const hasBegun = (): boolean => isGuest || beats.hasBegun();
   const steps = sendSteps(who.id, link, hasBegun);
-  const saver = saveInOrder({
-    ...{ who, link, breakers, mayBegin: hasBegun, onSaved: facts.saved },
-    openSpool: () => openSpool(env, who.id, who.task ?? ""),
-  });
+  const { task } = who;
+  const work =
+    task === null
+      ? Promise.reject(new Fault("bad-request", needsTask))
+      : import("./work-on-task.ts").then(({ workOnTask }) =>
+          workOnTask({
+            ...{ who: { ...who, task }, env, link, breakers, mayBegin: hasBegun, life: beats.life },
+            ...{ phase: facts.phase, progress: facts.progress, onSaved: facts.saved },
+          }),
+        );
+  // Told to whoever asks for it.
+  work.catch(() => undefined);
   const beats = sendBeats({
     ...{ who, everyMs, link, facts, breakers, receipts: commands.receipts, hear: commands.hear },
     onBegun() {
       steps.wake();
-      saver.wake();
+      void work.then(
+        ({ wake }) => wake(),
+        () => undefined,
+      );
     },
     onReplaced: (message) => void stopping.stop({ because: "replaced", message }),
   });
+  // Apart from the beats, and begun at once: a step without a digest is told as unknown.
+  const describing: Promise<Describing> = import("./describe-call.ts").catch(() => undescribed);
   const calls = guardedCalls({
-    ...{ facts, breakers, tell: steps.add, changed, signal: stopping.signal, wait: facts.wait },
+    ...{ facts, breakers, tell: steps.add, changed, signal: stopping.signal, wait: facts.wait, describing },
   });
 
   const flush = (): Promise<unknown> =>
-    Promise.all([steps.flush(), saver.flush(), isGuest ? Promise.resolve() : beats.flush()]);
+    Promise.all([
+      steps.flush(),
+      work.then(
+        ({ flush: saveAll }) => saveAll(),
+        () => undefined,
+      ),
+      isGuest ? null : beats.flush(),
+    ]);
+
+  /** Until everything is said, or nobody will listen before a person has changed something. */
+  const sayAll = (mostMs: number): Promise<boolean> => within(mostMs, Promise.race([flush(), link.untilRefused()]));
 
   async function close(): Promise<void> {
-    if (link.connection().state !== "closed") await within(lastWordsMs.close, flush());
+    if (link.connection().state !== "closed") await sayAll(lastWordsMs.close);
     shut();
   }
 
@@ -123,27 +152,32 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
     idle: facts.idle,
     ...calls,
     breaker: (operation, own = {}) => breakers.get(operation, own),
-    checkpoint: saver.checkpoint,
-    steps: runSteps({ ...{ who, link, saver }, life: beats.life, phase: facts.phase, progress: facts.progress }),
+    async checkpoint(step, state, name) {
+      const text = writeState(step, state);
+      return (await work).checkpoint(step, text, name);
+    },
+    steps: async (list, initial) => (await work).steps(list, initial),
     onNudge: commands.onNudge,
     onHandoff: commands.onHandoff,
     onStop: stopping.onStop,
     async finish() {
       facts.end("FINISHED");
-      await within(lastWordsMs.finish, flush());
+      await sayAll(lastWordsMs.finish);
       shut();
     },
     async fail(error) {
-      const said = error === undefined ? null : describeError(error);
+      const said = error === undefined ? null : (await describing).describeError(error);
       facts.failed();
       if (error !== undefined)
         steps.add({ kind: "error", ...(said === null ? {} : { text_digest: said.digest, text_class: said.class }) });
       facts.end("FAILED");
-      await within(lastWordsMs.finish, flush());
+      await sayAll(lastWordsMs.finish);
     },
     close,
   };
 }
+
+const undescribed: Describing = { describe: () => null, describeError: () => null };
 
 function warn(text: string): void {
   // biome-ignore lint/suspicious/noConsole: the author hears of trouble here unless they give a way of their own

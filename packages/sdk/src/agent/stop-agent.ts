@@ -7,7 +7,7 @@ const longestStopMs = 10_000;
 interface StopParts {
   readonly onWarning: (text: string) => void;
   /** Says what is left to say, for a moment at most. */
-  readonly lastWords: () => Promise<void>;
+  readonly lastWords: () => Promise<unknown>;
 }
 
 /** Tells the author's handlers that the agent is to stop, and lets a signal do its work when they are done. */

@@ -53,6 +53,8 @@ export function homeIn(env: Environment): string | null {
 export function afterMs(ms: number, call: () => void): () => void {
   const timer: unknown = setTimeout(call, Math.max(0, Math.min(ms, 2 ** 31 - 1)));
   (timer as { unref?: () => void }).unref?.();
+  // Deno's timers are numbers.
+  (globalThis as { Deno?: { unrefTimer?: (timer: unknown) => void } }).Deno?.unrefTimer?.(timer);
   return () => clearTimeout(timer as number);
 }
 

@@ -1,7 +1,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { fetchWithRetry, RetryAfterError, readRetryAfter, retry } from "./retry.ts";
+import { fetchWithRetry, RetryAfterError, retry } from "./retry.ts";
+import { readRetryAfter } from "./retry-after.ts";
 
 const quick = { firstMs: 1, longestMs: 4, random: () => 0.5 };
 const failing = (times: number, error: unknown = new Error("down")) => {

@@ -1,3 +1,5 @@
+import { readRetryAfter } from "./retry-after.ts";
+
 export interface RetryOptions {
   /** Tries in all, the first included. */
   readonly attempts?: number;
@@ -89,14 +91,6 @@ export class RetryAfterError extends Error {
     this.status = status;
     this.retryAfterMs = retryAfterMs;
   }
-}
-
-/** `Retry-After` is a number of seconds or a date; `null` for anything else. A date that has passed is now. */
-export function readRetryAfter(value: string | null, now: number = Date.now()): number | null {
-  if (value === null || value.trim() === "") return null;
-  if (/^\s*\d+(\.\d+)?\s*$/.test(value)) return Number(value) * 1000;
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? null : Math.max(0, at - now);
 }
 
 type FetchLike = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;

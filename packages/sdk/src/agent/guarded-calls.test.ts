@@ -1,0 +1,209 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { listen } from "../fake-api.test-support.ts";
+import { BreakerOpenError } from "../guard/breaker.ts";
+import { problem, scriptedRouse } from "./scripted-rouse.test-support.ts";
+
+const down = (): Promise<never> => Promise.reject(new Error("down"));
+const fails = (call: Promise<unknown>): Promise<unknown> => call.catch((error: unknown) => error);
+
+describe("a call of a tool", () => {
+  it("is told with what came of it, in digests only, and returns or throws what the tool did", async () => {
+    const rouse = scriptedRouse();
+    const { agent } = rouse.agent();
+    const thrown = new Error("the password is hunter2");
+    expect(await agent.tool("grep", { q: "hunter2" }, () => ["hunter2"])).toEqual(["hunter2"]);
+    expect(await fails(agent.tool("grep", { q: "hunter2" }, () => Promise.reject(thrown)))).toBe(thrown);
+    const digest = expect.stringMatching(/^[0-9a-f]{16}$/);
+    await rouse.until(() => rouse.steps().length === 4);
+    expect(rouse.steps()).toEqual([
+      { kind: "tool_call", id: "1", tool: "grep", args_digest: digest },
+      { kind: "tool_result", id: "1", tool: "grep", failed: false, text_digest: digest, text_class: digest },
+      { kind: "tool_call", id: "2", tool: "grep", args_digest: rouse.steps()[0]?.args_digest },
+      { kind: "tool_result", id: "2", tool: "grep", failed: true, text_digest: digest, text_class: digest },
+    ]);
+    await rouse.until(() => rouse.beats().at(-1)?.toolCallCount === 2);
+    expect(rouse.beats().at(-1)).toMatchObject({ errorCount: 1 });
+    expect(JSON.stringify(rouse.asked)).not.toContain("hunter2");
+  });
+
+  it("is told as open once it takes longer than a second, with its time-out", async () => {
+    const rouse = scriptedRouse();
+    const { agent } = rouse.agent({ beatEveryMs: 3_600_000 });
+    await rouse.until(() => rouse.beats().length === 1);
+    let end: () => void = () => undefined;
+    const called = agent.tool("pytest", [], () => new Promise<void>((resolve) => (end = resolve)), {
+      timeoutMs: 900_000,
+    });
+    const beat = await rouse.until(() => rouse.beats()[1]);
+    expect(beat).toMatchObject({ status: "RUNNING", open: { kind: "tool", name: "pytest", timeoutSeconds: 900 } });
+    end();
+    await called;
+    expect((await rouse.until(() => rouse.beats()[2])).open).toBeUndefined();
+  });
+
+  it("keeps its batch and its key while no answer comes, and those after it in order", async () => {
+    const rouse = scriptedRouse();
+    let left = 2;
+    rouse.script.instead = ({ path }) =>
+      path.endsWith("/steps") && left-- > 0 ? problem(503, "store-unavailable") : undefined;
+    const { agent } = rouse.agent();
+    await agent.tool("a", 1, () => 1);
+    await rouse.until(() => left < 2);
+    await agent.tool("b", 1, () => 1);
+    await rouse.until(() => rouse.steps().some(({ tool }) => tool === "b"));
+    const sent = rouse.to(/\/steps$/).map(({ body, headers }) => [headers["idempotency-key"], body[0].tool] as const);
+    const keys = sent.map(([key]) => key);
+    expect(sent.map(([, tool]) => tool)).toEqual(["a", "a", "a", "b"]);
+    expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/);
+    expect([keys[1], keys[2]]).toEqual([keys[0], keys[0]]);
+    expect(keys[3]).not.toBe(keys[0]);
+  });
+
+  it("takes any arguments and any result", async () => {
+    const rouse = scriptedRouse();
+    const { agent } = rouse.agent();
+    const itself: Record<string, unknown> = { big: 12n, call: () => 1 };
+    itself["again"] = itself;
+    const spiteful = {
+      get trap() {
+        throw new Error("no");
+      },
+    };
+    for (const odd of [
+      itself,
+      spiteful,
+      Symbol("s"),
+      new WeakMap(),
+      new Proxy(
+        {},
+        {
+          ownKeys: () => {
+            throw new Error("no");
+          },
+        },
+      ),
+    ])
+      expect(await agent.tool("odd", odd, () => odd)).toBe(odd);
+    await rouse.until(() => rouse.steps().length === 10);
+  });
+});
+
+describe("breakers of tools", () => {
+  it("open after five failures of one tool, are told with the next beat, and stay closed for others", async () => {
+    const rouse = scriptedRouse();
+    const { agent } = rouse.agent({
+      beatEveryMs: 3_600_000,
+      breakers: { tool_execution: { failureThreshold: 6 }, "tool_execution/grep": { failureThreshold: 5 } },
+    });
+    await rouse.until(() => rouse.beats().length === 1);
+    for (let i = 0; i < 5; i++) await fails(agent.tool("grep", i, down));
+    expect(await fails(agent.tool("grep", 6, down))).toBeInstanceOf(BreakerOpenError);
+    expect(await agent.tool("grep", 6, down, { fallback: () => "older" as never })).toBe("older");
+    expect(await agent.tool("ls", 1, () => "fine")).toBe("fine");
+    const beat = await rouse.until(() => rouse.beats().find(({ breakers }) => breakers !== undefined));
+    expect(beat.breakers).toMatchObject([
+      { operation: "tool_execution/grep", state: "OPEN", retryInSeconds: expect.closeTo(30, 0) },
+    ]);
+    const [result] = rouse.steps().filter(({ cancelled }) => cancelled);
+    expect(result).toMatchObject({ kind: "tool_result", cancelled: true });
+  });
+
+  it("a call that the general one refuses takes no trial from the tool's own", async () => {
+    const { agent } = scriptedRouse().agent({
+      breakers: {
+        tool_execution: { recoveryTimeout: 3_600_000 },
+        "tool_execution/grep": { failureThreshold: 1, recoveryTimeout: 1 },
+      },
+    });
+    await fails(agent.tool("grep", 0, down));
+    for (let i = 0; i < 4; i++) await fails(agent.tool(`t${i}`, 0, down));
+    expect(agent.breaker("tool_execution").state()).toBe("OPEN");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    for (let i = 0; i < 3; i++)
+      expect(await fails(agent.tool("grep", 0, () => 1))).toMatchObject({ breaker: "tool_execution" });
+    expect(agent.breaker("tool_execution/grep").state()).toBe("HALF_OPEN");
+    agent.breaker("tool_execution").reset();
+    expect(await agent.tool("grep", 0, () => 1)).toBe(1);
+    expect(agent.breaker("tool_execution/grep").state()).toBe("CLOSED");
+  });
+
+  it("count neither what the caller broke off nor a breaker inside the call, and one failure once", async () => {
+    const { agent } = scriptedRouse().agent({
+      breakers: { tool_execution: { failureThreshold: 2 }, x: { failureThreshold: 1 } },
+    });
+    const abort = new AbortController();
+    const broken = agent.tool(
+      "a",
+      0,
+      (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+      { signal: abort.signal },
+    );
+    abort.abort(new Error("enough"));
+    await expect(broken).rejects.toThrow("enough");
+    await fails(agent.breaker("x").run(down));
+    for (let i = 0; i < 5; i++)
+      expect(await fails(agent.tool("a", 0, () => agent.breaker("x").run(() => 1)))).toBeInstanceOf(BreakerOpenError);
+    expect(agent.breaker("tool_execution").save()).toMatchObject({ state: "closed", failures: [] });
+    await fails(agent.tool("a", 0, down));
+    expect(agent.breaker("tool_execution").save()).toMatchObject({ failures: { length: 1 } });
+    expect(agent.breaker("tool_execution/a").save()).toMatchObject({ failures: { length: 1 } });
+  });
+
+  it("are reset by Rouse, which hears of that", async () => {
+    const rouse = scriptedRouse();
+    const { agent } = rouse.agent({ breakers: { tool_execution: { failureThreshold: 1 } } });
+    await fails(agent.tool("a", 0, down));
+    const command = { id: "reset/1", kind: "reset-breaker", because: "a person reset it", breaker: "tool_execution" };
+    rouse.script.commands = () => [command];
+    await rouse.until(() => rouse.beats().some(({ seen }) => seen?.includes("reset/1")));
+    expect(agent.breaker("tool_execution").state()).toBe("CLOSED");
+    await rouse.until(() => rouse.beats().some(({ breakers }) => breakers?.some(({ state }) => state === "CLOSED")));
+  });
+});
+
+describe("a request", () => {
+  it("is behind a breaker of its own, and open like a model's", async () => {
+    const rouse = scriptedRouse();
+    const { agent } = rouse.agent({ beatEveryMs: 100 });
+    for (let i = 0; i < 3; i++) await fails(agent.request("llm", down));
+    expect(await fails(agent.request("llm", () => 1))).toMatchObject({ breaker: "external_api/llm" });
+    expect(await agent.request("other", () => 1)).toBe(1);
+    let end: () => void = () => undefined;
+    const called = agent.request("slow", () => new Promise<void>((resolve) => (end = resolve)));
+    await rouse.until(() => rouse.beats().some(({ open }) => open?.kind === "model" && open.name === "slow"));
+    end();
+    await called;
+  });
+});
+
+describe("fetch", () => {
+  const rouse = { current: scriptedRouse() };
+  afterEach(() => {
+    rouse.current = scriptedRouse();
+  });
+
+  it("waits where a server says so, Rouse knows of it, and no breaker counts it", async () => {
+    let left = 2;
+    const { url } = await listen((_, response) => {
+      if (left-- > 0)
+        response.writeHead(429, { "retry-after": left === 1 ? "1" : new Date(Date.now() + 1500).toUTCString() });
+      response.end("hello");
+    });
+    const { agent } = rouse.current.agent();
+    const response = await agent.fetch(url);
+    expect([response.status, await response.text()]).toEqual([200, "hello"]);
+    const waits = rouse.current.beats().filter(({ status }) => status === "WAITING");
+    expect(waits[0]).toMatchObject({ waitingFor: "provider", waitingUntil: expect.any(String) });
+    expect(agent.breaker(`external_api/${new URL(url).host}`).save()).toMatchObject({ failures: [] });
+    await rouse.current.until(() => rouse.current.beats().at(-1)?.status === "RUNNING");
+  });
+
+  it("gives up a server that answers 500 or not at all, for a while", async () => {
+    const { url } = await listen((_, response) => response.writeHead(500).end());
+    const { agent } = rouse.current.agent();
+    for (let i = 0; i < 3; i++) expect((await agent.fetch(url)).status).toBe(500);
+    await expect(agent.fetch(url)).rejects.toBeInstanceOf(BreakerOpenError);
+    for (let i = 0; i < 3; i++) await expect(agent.fetch("http://127.0.0.1:1")).rejects.toThrow("fetch failed");
+    await expect(agent.fetch("http://127.0.0.1:1")).rejects.toBeInstanceOf(BreakerOpenError);
+  });
+});

@@ -51,7 +51,11 @@ describe.each(frameworkNames)("an agent built with %s", (name) => {
       const script: Script = async (number, body) => {
         if (number === 1) return { call: "note" };
         if (number === 2) {
-          await daemon.rouse.sendNudge(name, fact);
+          // Before its first beat it was only registered, and there is no way to it.
+          await until(
+            "Rouse can reach it",
+            async () => (await daemon.rouse.sendNudge(name, fact)).state !== "not-sent",
+          );
           await until("the agent has got the nudge", () => program?.stdout().includes(`heard: ${fact}`));
           return { call: "note" };
         }

@@ -62,6 +62,10 @@ const story: readonly (readonly [method: keyof RouseClient, call: Call])[] = [
   ["retryTask", (rouse) => rouse.retryTask("s", { reason: "again" })],
   ["cancelTask", (rouse) => rouse.cancelTask("s", { reason: "never mind" })],
   ["restoreAssignments", (rouse) => rouse.restoreAssignments("w", { reason: "trusted" })],
+  [
+    "takeFromRateLimit",
+    (rouse) => rouse.takeFromRateLimit("api", { allow: { requests: { most: 5, perMs: 1000 } }, cost: { requests: 1 } }),
+  ],
   ["status", (rouse) => rouse.status()],
   ["freeze", (rouse) => rouse.freeze({ reason: "look", actor: "ada" })],
   ["thaw", (rouse) => rouse.thaw()],

@@ -1,6 +1,6 @@
 import type { Agent, ToolOptions } from "../agent/agent-api.ts";
 import { BreakerOpenError } from "../guard/breaker.ts";
-import { readRetryAfter } from "../guard/retry.ts";
+import { readRetryAfter } from "../guard/retry-after.ts";
 
 /** A call whose beginning and end are told apart, as frameworks tell of them. Only the first end counts. */
 export interface OpenCall {

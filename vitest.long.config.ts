@@ -6,7 +6,7 @@ export default defineConfig({
   resolve: { tsconfigPaths: true },
   test: {
     name: "long",
-    include: ["sim/long.test.ts", "e2e/*.long.ts", "e2e/adapters/*.long.ts"],
+    include: ["sim/long.test.ts", "e2e/**/*.long.ts"],
     pool: "forks",
     maxConcurrency: availableParallelism(),
     reporters: ["verbose"],

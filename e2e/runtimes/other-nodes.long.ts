@@ -2,9 +2,9 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { cleanUp } from "./clean-up.ts";
-import { repository } from "./run-rouse.ts";
-import { startDaemon } from "./start-daemon.ts";
+import { cleanUp } from "../clean-up.ts";
+import { repository } from "../run-rouse.ts";
+import { startDaemon } from "../start-daemon.ts";
 
 // Part of `npm run test:long`, because it fetches about 120 MB for each Node from npm's registry, once.
 

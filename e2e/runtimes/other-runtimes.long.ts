@@ -5,10 +5,10 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterEach, beforeAll, expect, it } from "vitest";
-import { cleanUp } from "./clean-up.ts";
-import { run } from "./published-packages.ts";
-import { repository } from "./run-rouse.ts";
-import { startDaemon } from "./start-daemon.ts";
+import { cleanUp } from "../clean-up.ts";
+import { run } from "../published-packages.ts";
+import { repository } from "../run-rouse.ts";
+import { startDaemon } from "../start-daemon.ts";
 
 // Part of `npm run test:long`, because it fetches about 200 MB from npm's registry, once.
 
@@ -22,7 +22,7 @@ const packages = {
 const [bun, deno] = Object.keys(packages).map((name) => join(modules, name));
 
 const sdk = join(repository, "packages", "sdk", "dist", "index.js");
-const example = join(repository, "e2e", "runtime-agent.mjs");
+const example = join(import.meta.dirname, "runtime-agent.mjs");
 
 /** Runs the agent with its settings as the last argument. */
 const program = (ofSettings: string): string =>

@@ -321,6 +321,85 @@ with Agent("patient", task="long", every=0.05) as agent:
     expect((await again.rouse.why("patient")).beats).toMatchObject({ lost: 0, refused: 0 });
   });
 
+  tries("beats on while Rouse takes no checkpoints, which wait in order", async () => {
+    let isFull = true;
+    const beats: string[] = [];
+    const saved: number[] = [];
+    const url = await serve((request, response) => {
+      const answer = (status: number, body: object): void => void response.writeHead(status).end(JSON.stringify(body));
+      const told: Buffer[] = [];
+      request.on("data", (part: Buffer) => told.push(part));
+      request.on("end", () => {
+        const body = JSON.parse(Buffer.concat(told).toString() || "{}");
+        if (request.url?.endsWith("/agents")) return answer(200, { incarnation: 1 });
+        if (request.url?.endsWith("/heartbeats")) {
+          beats.push(body.status);
+          return answer(200, { status: "accepted", commands: [] });
+        }
+        if (isFull) return answer(503, { detail: "the disk is full" });
+        saved.push(body.step);
+        answer(201, { id: `c${body.step}` });
+      });
+    });
+    const gates = await openGates();
+    const running = python(
+      `
+with Agent("w", task="t", every=0.05) as agent:
+    print(agent.checkpoint(1, {}), agent.checkpoint(2, {}), flush=True)
+    gate("waits")
+    while agent.saves:
+        time.sleep(0.01)
+`,
+      makeFolder(),
+      { GATE: gates.GATE, ROUSE_URL: url, ROUSE_TOKEN: "t" },
+    );
+    await gates.reached("waits");
+    expect(running.stdout()).toBe("queued queued\n");
+    const before = beats.length;
+    await until("more beats came", () => beats.length > before + 3);
+    expect(saved).toEqual([]);
+    isFull = false;
+    gates.open("waits");
+    expect((await running.ended).stderr).toMatch(/^Rouse takes no checkpoints or steps of w: .*the disk is full/);
+    expect(saved).toEqual([1, 2]);
+    expect(beats.at(-1)).toBe("FINISHED");
+  });
+
+  tries("guards and tells tools of any kind: coroutines, and what no JSON can show", async () => {
+    const stdout = await endsWell(
+      python(
+        `
+import asyncio, logging
+logging.disable(logging.CRITICAL)
+class Odd:
+    def __repr__(self):
+        raise RuntimeError("not for you")
+loop = {}
+loop["loop"] = loop
+agent = Agent("w", breakers={"tool_execution": {"failures": 2}, "external_api": {"failures": 7}})
+for args in ({1: "a", "b": 2}, loop, {"odd": Odd()}):
+    with agent.tool("any", args) as call:
+        call.result = Odd()
+@agent.tool("later")
+async def later():
+    raise ValueError("no")
+async def main():
+    for _ in range(3):
+        try:
+            await later()
+        except (ValueError, BreakerOpen) as error:
+            print(type(error).__name__)
+asyncio.run(main())
+print([step["failed"] for step in agent.steps if step["kind"] == "tool_result"])
+print(agent.breaker("external_api/model").threshold)
+`,
+        makeFolder(),
+        { ROUSE_URL: "http://127.0.0.1:9", ROUSE_TOKEN: "t" },
+      ),
+    );
+    expect(stdout).toBe("ValueError\nValueError\nBreakerOpen\n[False, False, False, True, True]\n7\n");
+  });
+
   tries("says nothing more when a second process has become its agent", async () => {
     const daemon = await startDaemon();
     const gates = await openGates();

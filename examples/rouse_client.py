@@ -16,6 +16,7 @@ import datetime
 import email.utils
 import functools
 import hashlib
+import inspect
 import json
 import logging
 import os
@@ -149,6 +150,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect)
 _agents = weakref.WeakSet()
+_rules = {"tool_execution": {"failures": 5, "seconds": 30}}
 
 
 class _Over(Exception):
@@ -178,6 +180,7 @@ class Agent:
         self.steps, self.unread, self.seen, self.answers = (collections.deque(maxlen=1000) for _ in range(4))
         self.saves = collections.deque()  # Checkpoints are never dropped.
         self.number, self.beat, self.batch, self.dropped = 0, None, None, 0
+        self.held_up, self.work_at = 0, 0.0  # How often in a row checkpoints or steps were not taken, and when they are tried again.
         self.parent = (self.recovered or {}).get("checkpoint")
         self.problem, self.silent, self.failures, self.urgent, self.closing = None, False, 0, True, False
         self._renew_locks()
@@ -257,7 +260,7 @@ class Agent:
 
     def breaker(self, name):
         name = re.sub(r"[^\w.:@+/-]", "_", name, flags=re.ASCII)[:200]
-        rules = {**{"tool_execution": {"failures": 5, "seconds": 30}}.get(name.split("/")[0], {}), **self.rules.get(name, {})}
+        rules = {**_rules.get(name.split("/")[0], {}), **self.rules.get(name.split("/")[0], {}), **self.rules.get(name, {})}
         with self.wake:
             return self.breakers.setdefault(name, Breaker(name, changed=self._hurry, **rules))
 
@@ -273,7 +276,7 @@ class Agent:
             self.saves.append(save)
             self.facts["status"] = "RUNNING"
             self._hurry()
-            self.tried.wait_for(lambda: save[1] != "queued" or self.failures > 0, wait)
+            self.tried.wait_for(lambda: save[1] != "queued" or self.failures + self.held_up > 0, wait)
         return save[1]
 
     def resume(self, initial=None):
@@ -336,15 +339,20 @@ class Agent:
                 self.wake.wait_for(lambda: self.urgent and self.failures == 0, pause)
                 self.urgent, last = False, self.closing
             try:
-                self._say_all()
+                trouble = self._say_all()
                 self.problem, pause, done = None, self.every, last and not self.saves and not self.steps
+                if self.held_up:
+                    pause = min(pause, max(0.0, self.work_at - time.monotonic()))
+                if trouble is not None:
+                    self._warn("work", f"Rouse takes no checkpoints or steps of {self.id}: {trouble}; they wait, and work goes on")
             except _Over as over:
                 self.silent = True
                 self._warn("over", str(over))
                 return
             except Exception as problem:
                 self.failures += 1
-                pause = random.uniform(0.5, 1) * min(30.0, 0.25 * 2 ** min(self.failures, 10))
+                self.held_up, self.work_at = 0, 0.0  # It takes nothing at all: with the first beat it takes comes the rest.
+                pause = _pause(self.failures)
                 self._warn(type(problem).__name__, f"Rouse does not hear of {self.id}: {problem}; work goes on")
             with self.wake:
                 self.tried.notify_all()
@@ -353,8 +361,30 @@ class Agent:
         if self.life == 0 and not self.guest:
             said = {"agentId": self.id, "agentType": self.type, "taskId": self.task}
             self.life = self._ask("agents", {k: v for k, v in said.items() if v is not None})["incarnation"]
-        while self.saves:
-            self._save(self.saves[0])
+        trouble = self._say_work() if self.closing or time.monotonic() >= self.work_at else None
+        if not self.guest:
+            if self.beat is not None:  # It was not answered, so it is sent again as it was; then comes how things are now.
+                self._hear(self._ask("heartbeats", self.beat[0]))
+            self.beat = self._next_beat()
+            self._hear(self._ask("heartbeats", self.beat[0]))
+        return trouble
+
+    def _say_work(self):
+        """What of it Rouse does not take now waits: that is no reason to be silent, and taken for dead."""
+        try:
+            while self.saves:
+                self._save(self.saves[0])
+            self._say_steps()
+            self.held_up = 0
+            return None
+        except _Over:
+            raise
+        except Exception as problem:
+            self.held_up += 1
+            self.work_at = time.monotonic() + _pause(self.held_up)
+            return problem
+
+    def _say_steps(self):
         while self.steps or self.batch:
             # The same steps under the same key: sent again, they count once.
             self.batch = self.batch or (str(uuid.uuid4()), [self.steps.popleft() for _ in range(min(500, len(self.steps)))])
@@ -363,12 +393,6 @@ class Agent:
             except _Refused as refused:
                 self._warn("steps", f"Rouse refused steps of {self.id}: {refused}")
             self.batch = None
-        if self.guest:
-            return
-        if self.beat is not None:  # It was not answered, so it is sent again as it was; then comes how things are now.
-            self._hear(self._ask("heartbeats", self.beat[0]))
-        self.beat = self._next_beat()
-        self._hear(self._ask("heartbeats", self.beat[0]))
 
     def _save(self, save):
         try:
@@ -470,6 +494,16 @@ class _Tool:
         self.agent, self.name, self.args, self.timeout, self.result = agent, name, args, timeout, None
 
     def __call__(self, function):
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def awaited(*args, **named):
+                with _Tool(self.agent, self.name, [args, named], self.timeout) as call:
+                    call.result = await function(*args, **named)
+                return call.result
+
+            return awaited
+
         @functools.wraps(function)
         def called(*args, **named):
             with _Tool(self.agent, self.name, [args, named], self.timeout) as call:
@@ -495,7 +529,7 @@ class _Tool:
         return self
 
     def __exit__(self, kind, error, trace):
-        text = repr(self.result) if error is None else f"{kind.__name__}: {error}"
+        text = _shown(self.result if error is None else error)
         mask = re.sub(r"\d+", "0", text)
         self._tell(kind="tool_result", failed=error is not None, text_digest=_digest(text), text_class=_digest(mask))
         self.agent._open(self.id, None)
@@ -546,12 +580,27 @@ def _find_rouse():
         raise OSError(f"there is neither ROUSE_URL with ROUSE_TOKEN nor a Rouse in {home}") from None
 
 
+def _pause(failures):
+    return random.uniform(0.5, 1) * min(30.0, 0.25 * 2 ** min(failures, 10))
+
+
 def _clean(text, longest):
     return str(text).encode("utf8", "replace").decode("utf8")[:longest]
 
 
 def _digest(value):
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=repr).encode()).hexdigest()[:32]
+    try:
+        text = json.dumps(value, sort_keys=True, default=repr)
+    except Exception:  # It contains itself, its keys cannot be sorted, or it cannot be shown.
+        text = _shown(value)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _shown(value):
+    try:
+        return repr(value)
+    except Exception:
+        return f"a {type(value).__name__} that cannot be shown"
 
 
 def _time(seconds):

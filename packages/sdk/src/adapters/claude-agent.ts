@@ -4,7 +4,7 @@
  */
 import type { Agent } from "../agent/agent-api.ts";
 import { type Carried, carryNudges } from "./carry-nudges.ts";
-import { hearMessages, type Said } from "./claude-messages.ts";
+import { hearMessages, isSubagent, type Said } from "./claude-messages.ts";
 import { type OpenCall, openCalls } from "./open-calls.ts";
 
 /** Whom Claude Code asks. */
@@ -36,6 +36,7 @@ export function watchClaudeAgent(agent: Agent) {
 
   /** Claude is about to be asked, with the nudges that wait. */
   function ask(hookEventName: "UserPromptSubmit" | "PostToolBatch" | "Stop"): Answer {
+    unanswered((call) => call.cancel()); // one that nothing was heard of: a prompt came while Claude was at work
     model = calls.model(service).catch(() => null); // Claude Code asks whether our breaker is open or not
     if (!nudges.areWaiting()) return {};
     carried = nudges.take();
@@ -50,6 +51,14 @@ export function watchClaudeAgent(agent: Agent) {
   function unanswered(how: (call: OpenCall) => void): void {
     void model.then((call) => call !== null && how(call));
     carried?.unanswered();
+  }
+
+  /** The turn is over, and no hook says so: it was interrupted, broken off, or allowed no more. */
+  function breakOff(): Answer {
+    unanswered((call) => call.cancel());
+    for (const id of tools.keys()) endTool(id, (call) => call.cancel());
+    agent.idle();
+    return {};
   }
 
   function endTool(id: unknown, how: (call: OpenCall) => void): Answer {
@@ -102,11 +111,7 @@ export function watchClaudeAgent(agent: Agent) {
       unanswered((call) => (isLimit ? call.cancel() : call.fail(new Error(String(error)))));
       return {};
     }),
-    SessionEnd: listen(() => {
-      unanswered((call) => call.cancel());
-      for (const id of tools.keys()) endTool(id, (call) => call.cancel());
-      return {};
-    }),
+    SessionEnd: listen(breakOff),
   };
 
   return {
@@ -114,22 +119,19 @@ export function watchClaudeAgent(agent: Agent) {
     hooks,
     /** The messages of `query()`, passed on as they are. */
     async *watch<M extends object>(query: AsyncIterable<M>): AsyncGenerator<M, void> {
-      for await (const message of query) {
-        try {
-          messages.hear(message as unknown as Said);
-        } catch {
-          // A message of a version that says it otherwise.
+      try {
+        for await (const message of query) {
+          if (messages.hear(message as unknown as Said) === "broken-off") breakOff();
+          yield message;
         }
-        yield message;
+      } finally {
+        breakOff();
       }
     },
     /** To go on with this conversation: `options.resume`. */
     session: messages.session,
   };
 }
-
-/** What a subagent does is told; nudges are for the agent itself. */
-const isSubagent = (said: Said): boolean => typeof said["agent_id"] === "string";
 
 /** Whatever goes wrong in here is none of Claude's business. */
 const listen = (hook: (said: Said) => Answer | Promise<Answer>): Hooks => [

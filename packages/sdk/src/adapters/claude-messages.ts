@@ -7,6 +7,9 @@ export interface Said {
   readonly [field: string]: unknown;
 }
 
+/** What a subagent does is told; nudges are for the agent itself. */
+export const isSubagent = (said: Said): boolean => typeof said["agent_id"] === "string";
+
 export function hearMessages(agent: Agent, calls: ReturnType<typeof openCalls>) {
   let session: string | null = null;
   let told = 0;
@@ -17,7 +20,17 @@ export function hearMessages(agent: Agent, calls: ReturnType<typeof openCalls>) 
     agent.tokens(tokens);
   }
 
-  function hear(message: Said): void {
+  /** `broken-off`: the turn is over, and Claude did not end it. */
+  function hear(message: Said): "broken-off" | null {
+    try {
+      read(message);
+    } catch {
+      // A message of a version that says it otherwise.
+    }
+    return message["type"] === "result" && message["subtype"] !== "success" ? "broken-off" : null;
+  }
+
+  function read(message: Said): void {
     if (typeof message["session_id"] === "string") session = message["session_id"];
     switch (message["type"]) {
       case "assistant": {

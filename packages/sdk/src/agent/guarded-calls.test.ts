@@ -149,6 +149,42 @@ describe("breakers of tools", () => {
     expect(agent.breaker("tool_execution/a").save()).toMatchObject({ failures: { length: 1 } });
   });
 
+  it("count a call whose time ran out, which is told as a failure and not as broken off", async () => {
+    const rouse = scriptedRouse();
+    const { agent } = rouse.agent({ breakers: { tool_execution: { failureThreshold: 1 } } });
+    const ranOut = new AbortController();
+    const timeOut = () => ranOut.abort(new DOMException("it took too long", "TimeoutError"));
+    const call = agent.tool(
+      "a",
+      0,
+      (signal) =>
+        new Promise((_, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason));
+          timeOut();
+        }),
+      { signal: ranOut.signal },
+    );
+    await expect(call).rejects.toThrow("it took too long");
+    expect(agent.breaker("tool_execution").state()).toBe("OPEN");
+    const [result] = await rouse.until(() => {
+      const told = rouse.steps().filter(({ kind }) => kind === "tool_result");
+      return told.length > 0 && told;
+    });
+    expect(result).toMatchObject({ failed: true });
+    expect(result).not.toHaveProperty("cancelled");
+  });
+
+  it("give what came of a call, whatever its judge throws", async () => {
+    const { agent } = scriptedRouse().agent();
+    const isFailure = () => {
+      throw new Error("the judge");
+    };
+    expect(await agent.tool("a", 0, () => "well", { isFailure })).toBe("well");
+    expect(await agent.request("a", () => "well", { isFailure })).toBe("well");
+    await expect(agent.tool("a", 0, down, { isFailure })).rejects.toThrow("down");
+    expect(agent.breaker("tool_execution").save()).toMatchObject({ failures: { length: 1 } });
+  });
+
   it("are reset by Rouse, which hears of that", async () => {
     const rouse = scriptedRouse();
     const { agent } = rouse.agent({ breakers: { tool_execution: { failureThreshold: 1 } } });
@@ -196,6 +232,23 @@ describe("fetch", () => {
     expect(waits[0]).toMatchObject({ waitingFor: "provider", waitingUntil: expect.any(String) });
     expect(agent.breaker(`external_api/${new URL(url).host}`).save()).toMatchObject({ failures: [] });
     await rouse.current.until(() => rouse.current.beats().at(-1)?.status === "RUNNING");
+  });
+
+  it("waits for no server any more when the agent is to stop, and goes out once more for whoever has a last word", async () => {
+    let asked = 0;
+    const { url } = await listen((_, response) => {
+      if (asked++ === 0) response.writeHead(429, { "retry-after": "3600" });
+      response.end("hello");
+    });
+    const { agent } = rouse.current.agent();
+    const waits = agent.fetch(url);
+    await rouse.current.until(() => rouse.current.beats().some(({ status }) => status === "WAITING"));
+    const taken = { id: "n1", kind: "nudge", because: "task-taken", message: "it is another's" };
+    rouse.current.script.commands = () => [taken];
+    agent.progress("at work");
+    await expect(waits).rejects.toThrow("the agent is to stop");
+    expect(await (await agent.fetch(url)).text()).toBe("hello");
+    expect(agent.breaker(`external_api/${new URL(url).host}`).save()).toMatchObject({ failures: [] });
   });
 
   it("gives up a server that answers 500 or not at all, for a while", async () => {

@@ -1,5 +1,5 @@
 import type { StepEvent, WaitKind } from "@rouse/contract";
-import { BreakerOpenError } from "../guard/breaker.ts";
+import { BreakerOpenError, isBrokenOff } from "../guard/breaker.ts";
 import type { Agent, ToolOptions } from "./agent-api.ts";
 import type { Describing } from "./describe-call.ts";
 import { type Facts, shorten } from "./gather-facts.ts";
@@ -50,8 +50,10 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
     settled: (end: { readonly failed: boolean; readonly error?: unknown; readonly value?: T }) => void,
   ): Promise<T> {
     const { signal, release } = joinSignals(stopping, options.signal);
+    let begun = false;
     try {
       options.signal?.throwIfAborted();
+      begun = true;
       let failed = false;
       const isFailure: ToolOptions<T>["isFailure"] = (outcome) => {
         failed = options.isFailure?.(outcome) ?? "error" in outcome;
@@ -62,7 +64,7 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
       settled({ failed, value });
       return value;
     } catch (error) {
-      settled({ failed: !signal.aborted, error });
+      settled({ failed: begun && !isBrokenOff(signal), error });
       throw error;
     } finally {
       release();
@@ -119,13 +121,17 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
     const url = typeof input === "object" && "url" in input ? input.url : String(input);
     const host = URL.canParse(url) ? new URL(url).host : "unknown";
     const isRequest = typeof Request !== "undefined" && input instanceof Request;
-    const signal = init?.signal ?? (isRequest ? input.signal : null);
+    const own = init?.signal ?? (isRequest ? input.signal : null) ?? undefined;
+    // Whoever asks for something while the agent stops has a reason to.
+    const { signal, release } = stopping.aborted
+      ? { signal: own, release: () => undefined }
+      : joinSignals(stopping, own);
     const close = open("model", host);
     let endWait: () => void = () => undefined;
     const once: Agent["fetch"] = (again, with_) => {
       endWait();
       return breakers.guard([`external_api/${targetOf(host)}`], () => globalThis.fetch(again, with_), {
-        signal: signal ?? undefined,
+        signal,
         // A service that asks for patience works.
         isFailure: (outcome) => "error" in outcome || outcome.value.status >= 500,
       });
@@ -136,12 +142,13 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
     try {
       const { fetchWithRetry, RetryAfterError } = await retrying;
       const isRetryable = (error: unknown): boolean => error instanceof RetryAfterError;
-      const patient = fetchWithRetry({ isRetryable, onRetry, ...(signal === null ? {} : { signal }) }, once);
+      const patient = fetchWithRetry({ isRetryable, onRetry, ...(signal === undefined ? {} : { signal }) }, once);
       return await patient(input, init);
     } catch (error) {
-      if (signal?.aborted !== true) facts.failed();
+      if (!isBrokenOff(signal)) facts.failed();
       throw error;
     } finally {
+      release();
       endWait();
       close();
     }

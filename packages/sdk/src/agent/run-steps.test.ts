@@ -82,6 +82,22 @@ describe("a list of steps", () => {
     await expect(agent.steps(listOf("a", "a").list, start)).rejects.toThrow("two steps are called a");
   });
 
+  it("whose earlier steps have changed is refused, too, but not for what another life gave up", async () => {
+    const rouse = scriptedRouse();
+    const from = (parent: string | null, one: ReturnType<typeof kept>) => ({ ...one, parent });
+    rouse.script.chain = [
+      from("c2", kept("c3", 3, "c", start)),
+      from("c1", kept("c2", 2, "b", start)),
+      from("c1", kept("given-up", 2, "other", start)),
+      from(null, kept("c1", 1, "a", start)),
+    ];
+    const { agent } = rouse.agent({ task: "t" });
+    const { ran, list } = listOf("a", "NEW", "c", "d");
+    await expect(agent.steps(list, start)).rejects.toThrow('completed step 2 as "b", and the list calls it "NEW"');
+    expect(ran).toEqual([]);
+    await agent.steps(listOf("a", "b", "c", "d").list, start);
+  });
+
   it("throws what a step throws, untouched, and what it returns must be JSON", async () => {
     const rouse = scriptedRouse();
     const { agent } = rouse.agent({ task: "t" });

@@ -18,6 +18,15 @@ interface Place {
   readonly step: number;
   readonly name: string | null;
   readonly state: unknown;
+  /** Checkpoints that it goes on from, as far as they are known. */
+  readonly before?: readonly Listed[];
+}
+
+interface Listed {
+  readonly id: string;
+  readonly step: number;
+  readonly stepName: string;
+  readonly parent: string | null;
 }
 
 interface StepParts {
@@ -86,7 +95,7 @@ export function runSteps({ who, link, saver, life, phase, progress }: StepParts)
     });
     if (list === undefined) return undefined;
     if (list.kind !== "answered") return null;
-    const { checkpoints } = list.body as { checkpoints: readonly { id: string }[] };
+    const { checkpoints } = list.body as { checkpoints: readonly Listed[] };
     for (const id of [...checkpoints.map((one) => one.id), recovered?.checkpoint]) {
       const one = id == null ? null : await ask({ path: `/api/v1/checkpoints/${id}`, understands: isCheckpoint });
       if (one === undefined) return undefined;
@@ -99,7 +108,7 @@ export function runSteps({ who, link, saver, life, phase, progress }: StepParts)
         id: found,
       } = one.body as { step: number; stepName: string; state: unknown; id: string };
       saver.goOnFrom(found);
-      return { step, name: stepName, state };
+      return { step, name: stepName, state, before: before(found, checkpoints) };
     }
     if (checkpoints.length > 0) saver.goOnFrom(null);
     return null;
@@ -135,7 +144,24 @@ function checkNames(list: readonly { readonly name: string }[]): void {
 }
 
 /** A list that changed since the checkpoint was saved would go on in the wrong place. */
-function checkPlace(list: readonly { readonly name: string }[], { step, name }: Place, task: string): void {
+function checkPlace(list: readonly { readonly name: string }[], place: Place, task: string): void {
+  const { step, name, before = [] } = place;
+  for (const done of before) checkStep(list, done.step, done.stepName, task);
+  checkStep(list, step, name, task);
+}
+
+/** From parent to parent: what other lives did, and was given up, does not count. */
+function before(id: string, listed: readonly Listed[]): Listed[] {
+  const chain: Listed[] = [];
+  for (let one = listed.find((each) => each.id === id); one !== undefined && chain.length <= listed.length; ) {
+    chain.push(one);
+    const { parent } = one;
+    one = listed.find((each) => each.id === parent);
+  }
+  return chain;
+}
+
+function checkStep(list: readonly { readonly name: string }[], step: number, name: string | null, task: string): void {
   if (step === 0) return;
   const expected = list[step - 1]?.name;
   if (expected === undefined)

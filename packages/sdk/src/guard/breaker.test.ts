@@ -90,6 +90,20 @@ describe("a breaker around calls", () => {
     expect(called).toBe(false);
   });
 
+  it("holds against it that it took longer than its caller gave it", async () => {
+    const { breaker } = breakerBy();
+    for (let i = 0; i < 3; i++) {
+      const ranOut = new AbortController();
+      const call = breaker.run(
+        () => new Promise<string>((_, reject) => ranOut.signal.addEventListener("abort", reject)),
+        { signal: ranOut.signal },
+      );
+      ranOut.abort(new DOMException("it took too long", "TimeoutError"));
+      await expect(call).rejects.toBeDefined();
+    }
+    expect(breaker.state()).toBe("OPEN");
+  });
+
   it("passes on what came of a call, whatever its judge and its listener throw", async () => {
     const { breaker, passes } = breakerBy({
       failureThreshold: 1,

@@ -34,7 +34,7 @@ export interface BreakerChange {
 }
 
 export interface CallOptions {
-  /** A call that is broken off by it counts neither for nor against what it called. */
+  /** A call that is broken off by it counts neither for nor against what it called, unless its time ran out (`AbortSignal.timeout`). */
   readonly signal?: AbortSignal;
 }
 
@@ -126,19 +126,23 @@ export function createBreaker<T = unknown>(options: BreakerOptions<T>) {
   };
 }
 
-/** Neither what its caller broke off nor a breaker inside the call says anything about what was called. */
+/** Neither what its caller broke off nor a breaker inside the call says anything about what was called. A time that ran out does: it took too long. */
 export function judgeError<T>(
   error: unknown,
   signal: AbortSignal | undefined,
   isFailure: BreakerOptions<T>["isFailure"] | undefined,
 ): CallEnd {
-  if (signal?.aborted === true || error instanceof BreakerOpenError) return "aborted";
+  if (isBrokenOff(signal) || error instanceof BreakerOpenError) return "aborted";
   try {
     return (isFailure?.({ error }) ?? true) ? "failed" : "succeeded";
   } catch {
     return "failed";
   }
 }
+
+/** By its caller's will, and not because its time ran out, as `AbortSignal.timeout` words it. */
+export const isBrokenOff = (signal: AbortSignal | undefined): boolean =>
+  signal?.aborted === true && !(signal.reason instanceof Error && signal.reason.name === "TimeoutError");
 
 export function judgeValue<T>(value: T, isFailure: BreakerOptions<T>["isFailure"] | undefined): CallEnd {
   try {

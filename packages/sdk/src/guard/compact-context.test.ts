@@ -165,6 +165,19 @@ describe("a tool call", () => {
     );
   });
 
+  it("keeps the reasoning it came of, without which the Responses API refuses it", async () => {
+    const thought = { role: "assistant", type: "reasoning", id: "rs-1" };
+    const call = { role: "assistant", type: "function_call", call_id: "c-1" };
+    const result = { role: "tool", type: "function_call_output", call_id: "c-1" };
+    const messages = [...long(20), thought, call, result];
+    for (const keepLast of [1, 2])
+      expect((await compactContext(messages, { ...small, keepLast })).messages.slice(1)).toEqual([
+        thought,
+        call,
+        result,
+      ]);
+  });
+
   it("that is missing does not keep its result from staying", async () => {
     const messages = [...long(6), say("tool", "ok", { tool_call_id: "nobody's" })];
     expect((await compactContext(messages, { contextTokens: 10, keepLast: 1 })).messages.slice(1)).toEqual(

@@ -99,7 +99,7 @@ function countAll<M>(messages: readonly M[], countTokens: (message: M) => number
 
 const isPrompt = ({ role }: ChatMessage): boolean => role === "system" || role === "developer";
 
-/** Moves the cut back until every result behind it has its call behind it, too. Ids may be used again: the call is the last one before its result. */
+/** Moves the cut back until every result behind it has its call behind it, too, and each call the reasoning it came of. Ids may be used again: the call is the last one before its result. */
 function beginOfTail(messages: readonly ChatMessage[], wanted: number, head: number): number {
   const madeIn = new Map<string, number>();
   const needs = messages.map((message, n) => {
@@ -109,9 +109,15 @@ function beginOfTail(messages: readonly ChatMessage[], wanted: number, head: num
     return earliest;
   });
   let from = wanted;
-  for (let n = messages.length - 1; n >= from; n--) from = Math.min(from, needs[n] ?? n);
+  for (let n = messages.length - 1; n >= from; n--) {
+    from = Math.min(from, needs[n] ?? n);
+    // The Responses API refuses what was thought of without the thought before it.
+    if (n === from && isThought(messages[n - 1])) from -= 1;
+  }
   return Math.max(head, from);
 }
+
+const isThought = (message: unknown): boolean => fieldsOf(message)["type"] === "reasoning";
 
 interface Links {
   readonly calls: readonly string[];

@@ -84,3 +84,27 @@ describe("what an agent reports of its breakers", () => {
     expect(world.mustWatch("a").record.seen.breakers).toMatchObject([{ operation: "external_api", state: "OPEN" }]);
   });
 });
+
+describe("a name that no breaker has", () => {
+  it("is compared with names of its own agent only, however many those of others are", async () => {
+    const world = await taskWorld();
+    for (const agentId of ["a", "b"]) {
+      world.beats({ agentId });
+      const names = Array.from({ length: 200 }, (_, i) => `${agentId}${i}`.padEnd(200, "x"));
+      const breakers = names.map((operation) => ({ ...open, operation }));
+      world.breakers.hear({ agentId, breakers }, world.readClock());
+    }
+    const told = (name: string): string => {
+      try {
+        return world.breakers.get(name).name;
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    expect(told("a/b0")).not.toContain("did you mean");
+    world.beats({ agentId: "c" });
+    world.breakers.hear({ agentId: "c", breakers: [open] }, world.readClock());
+    expect(told("c/external_appi")).toContain("did you mean c/external_api?");
+    expect(told("a/external_appi")).not.toContain("did you mean");
+  });
+});

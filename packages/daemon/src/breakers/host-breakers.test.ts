@@ -1,4 +1,4 @@
-import type { Sight } from "@rouse/contract";
+import { Heartbeat, type Sight } from "@rouse/contract";
 import { newBreaker } from "@rouse/core";
 import { describe, expect, it } from "vitest";
 import { type TaskWorld, taskWorld } from "../tasks/task-world.test-support.ts";
@@ -82,6 +82,21 @@ describe("what an agent reports of its breakers", () => {
     const saved = JSON.stringify({ ...newBreaker("a/external_api", "agent", 0), breaker });
     world.breakers.restore([{ machine: "breaker", id: "a/external_api", record: saved, overAt: null }]);
     expect(world.mustWatch("a").record.seen.breakers).toMatchObject([{ operation: "external_api", state: "OPEN" }]);
+  });
+});
+
+describe("a reset", () => {
+  it("has an id that a beat may name, however long the names of agent and operation are", async () => {
+    const world = await taskWorld();
+    const [agentId, operation] = ["a".repeat(128), "o".repeat(200)];
+    world.beats({ agentId });
+    world.breakers.hear({ agentId, breakers: [{ ...open, operation }] }, world.readClock());
+    const by = { actor: "ann", as: "owner", reason: "mended" } as const;
+    await world.breakers.reset(`${agentId}/${operation}`, by);
+    const [command] = world.breakers.commandsFor(agentId);
+    const beat = Heartbeat.parse({ agentId, seen: [command?.id] });
+    world.breakers.hear(beat, world.readClock());
+    expect(world.breakers.commandsFor(agentId)).toEqual([]);
   });
 });
 

@@ -126,3 +126,32 @@ it("answers that make no sense, and a wrong word of the author's, reach nobody",
   expect(beat.tokenCount).toBeUndefined();
   expect(warnings).toEqual([expect.stringContaining("an answer could not be understood")]);
 });
+
+describe("an answer that no Rouse gives", () => {
+  it("keeps no command from being heard, and no beat from being taken", async () => {
+    const rouse = scriptedRouse();
+    const { agent, warnings } = rouse.agent();
+    const heard: string[] = [];
+    agent.onNudge(({ id }) => heard.push(id));
+    const odd = [null, 5, "x", [], {}, { ...nudge("o1"), message: {} }, { ...nudge("o2"), id: 7 }];
+    const long = { id: "x".repeat(401), kind: "reset-breaker", because: "", breaker: "x" };
+    rouse.script.commands = () => [...odd, long, nudge("n1")] as object[];
+    await rouse.until(() => rouse.beats().some(({ seen }) => seen?.includes("n1")));
+    await rouse.until(() => rouse.beats().at(-1)?.seen === undefined);
+    expect(heard).toEqual(["n1"]);
+    expect(new Set(rouse.beats().flatMap(({ seen = [] }) => seen))).toEqual(new Set(["n1"]));
+    expect(warnings).toEqual([expect.stringContaining("an answer could not be understood")]);
+  });
+
+  it("with ten thousand commands is read in part: what is remembered of them has an end", async () => {
+    const rouse = scriptedRouse();
+    rouse.agent();
+    let answers = 0;
+    rouse.script.commands = () => {
+      answers += 1;
+      return answers > 1 ? [] : Array.from({ length: 10_000 }, (_, i) => nudge(`n${i}`));
+    };
+    await rouse.until(() => answers > 1 && rouse.beats().at(-1)?.seen === undefined);
+    expect(rouse.beats().flatMap(({ seen = [] }) => seen)).toHaveLength(100);
+  });
+});

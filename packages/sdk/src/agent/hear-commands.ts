@@ -1,5 +1,5 @@
-import type { AgentAnswer, Command, RecoveryContext } from "@rouse/contract";
-import { asRecovery } from "../read-recovery.ts";
+import { type AgentAnswer, type Command, longestCommandId, type RecoveryContext } from "@rouse/contract";
+import { asRecovery, isObject } from "../read-recovery.ts";
 import type { Nudge, StopRequest } from "./agent-api.ts";
 import type { Receipts } from "./send-beats.ts";
 
@@ -9,6 +9,8 @@ type Hear = (nudge: Nudge) => unknown;
 const mostSeen = 20;
 const mostRemembered = 500;
 const mostUnheard = 50;
+/** Rouse says again what was not read. */
+const mostAtOnce = 100;
 
 export interface CommandParts {
   /** A beat at once: everything that is not closed is told again. */
@@ -19,6 +21,8 @@ export interface CommandParts {
   /** There is something to say with the next beat. */
   readonly changed: () => void;
   readonly onWarning: (text: string) => void;
+  /** What answers there is no Rouse. */
+  readonly onMistake: (error: unknown) => void;
 }
 
 /**
@@ -34,7 +38,7 @@ export function hearCommands(parts: CommandParts) {
   const answers: AgentAnswer[] = [];
 
   function note(reader: keyof typeof read, id: string): void {
-    read[reader].add(id);
+    if (read[reader].size < mostRemembered) read[reader].add(id);
     parts.changed();
   }
 
@@ -123,9 +127,25 @@ export function hearCommands(parts: CommandParts) {
   };
 
   return {
-    hear: (commands: readonly Command[]): void => commands.forEach(hear),
+    hear: (commands: readonly unknown[]): void => {
+      // Whatever answers there: a beat that names what is no id would be refused, and so would every beat after it.
+      for (const command of commands.slice(0, mostAtOnce)) {
+        if (isCommand(command)) hear(command);
+        else parts.onMistake("a command that is none");
+      }
+    },
     receipts,
     onNudge: listen("nudge"),
     onHandoff: listen("handoff"),
   };
+}
+
+function isCommand(said: unknown): said is Command {
+  if (!isObject(said)) return false;
+  const { id, kind, because, message, breaker } = said;
+  return (
+    [id, kind, because].every((text) => typeof text === "string") &&
+    [message, breaker].every((text) => text === undefined || typeof text === "string") &&
+    String(id).length <= longestCommandId
+  );
 }

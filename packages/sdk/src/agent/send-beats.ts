@@ -11,6 +11,9 @@ import { tellTime } from "./tell-time.ts";
 /** What changed is told at once, but not more often than this. */
 const leastBetweenMs = 250;
 
+/** A beat that is still refused after so many changes is not sent again at once. */
+const mostRepairs = 5;
+
 type Settled = Exclude<Outcome, { kind: "later" }>;
 
 /** `begin`: which life this is. `look`: who else numbers its beats. */
@@ -59,6 +62,7 @@ export function sendBeats(parts: BeatParts) {
   let dueAt = 0;
   let alarm: (() => void) | null = null;
   let damaged = 0;
+  let absurd = 0;
 
   const sender = sendUntilAnswered<Message>({
     isOver: link.isOver,
@@ -176,6 +180,7 @@ export function sendBeats(parts: BeatParts) {
     const ack = outcome.body as HeartbeatAck;
     if (ack.status === "rejected") return rejected(message, ack);
     damaged = 0;
+    absurd = 0;
     // A number that was never sent before, and yet was heard: somebody else numbers beats of this agent.
     const clashes = ack.status !== "accepted" && attempts === 1;
     if (clashes) {
@@ -200,13 +205,15 @@ export function sendBeats(parts: BeatParts) {
         return null;
       case "wrong-checksum":
         damaged += 1;
+        if (damaged > mostRepairs) break;
         return message;
       case "absurd-time":
+        absurd += 1;
+        if (absurd > mostRepairs) break;
         time.follow(ack.receivedAt);
         return { kind: "beat", beat: { ...beat, timestamp: time.isoAt(steadyNow()) }, told };
-      default:
-        return refused(ack.problem ?? `a beat was refused as ${ack.because}`);
     }
+    return refused(ack.problem ?? `a beat was refused as ${ack.because}`);
   }
 
   /** The next try is the next beat, which may be another one. */

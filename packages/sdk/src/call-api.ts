@@ -79,10 +79,31 @@ export async function send(line: Line, call: Call): Promise<Answer> {
       signal: call.signal === undefined ? timeout : AbortSignal.any([timeout, call.signal]),
     });
     const { ok, status, headers } = response;
-    return { ok, status, body: parseOrNull(await response.text()), retryAfter: headers?.get("retry-after") ?? null };
+    return { ok, status, body: parseOrNull(await readText(response)), retryAfter: headers?.get("retry-after") ?? null };
   } catch (error) {
     throw unreachable(line, error);
   }
+}
+
+/** Four times the largest state of a checkpoint; whatever else answers there must not fill the memory of an agent. */
+const longestAnswer = 64 * 1024 * 1024;
+
+/** Resolves with nothing once an answer is longer than any of Rouse's. */
+async function readText(response: Pick<Response, "text" | "body">): Promise<string> {
+  const reader = response.body?.getReader();
+  if (reader === undefined) return response.text();
+  const decoder = new TextDecoder();
+  const read: string[] = [];
+  let size = 0;
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    size += part.value.length;
+    if (size > longestAnswer) {
+      await reader.cancel();
+      return "";
+    }
+    read.push(decoder.decode(part.value, { stream: true }));
+  }
+  return read.join("") + decoder.decode();
 }
 
 export const authorised = (line: Line) => ({ authorization: `Bearer ${line.token}` });

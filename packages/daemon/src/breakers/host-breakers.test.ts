@@ -67,6 +67,17 @@ describe("what an agent reports of its breakers", () => {
     expect(world.breakers.list()).toEqual([]);
   });
 
+  it("holds for the life that told it: the calls of the next are watched until that tells of its own", async () => {
+    const world = await streaming();
+    const closed = { operation: "tool_execution", state: "CLOSED" } as const;
+    world.breakers.hear({ agentId: "a", breakers: [closed] }, world.readClock());
+    world.reports("a", 1, { sights: fails(1, 2) });
+    expect(failures(world)).toBe(0);
+    world.holds({ agentId: "a", structured: true, incarnation: 2, pid: 77 });
+    world.reports("a", 1, { sights: fails(1, 2, 3, 4, 5) });
+    expect(world.breakers.get("a/tool_execution")).toMatchObject({ state: "OPEN", source: "observed" });
+  });
+
   it("is nothing about how often Rouse brings it back", async () => {
     const world = await taskWorld();
     world.beats({ agentId: "a" });

@@ -1,3 +1,4 @@
+import { Heartbeat } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { scriptedRouse } from "./scripted-rouse.test-support.ts";
 
@@ -125,6 +126,32 @@ it("answers that make no sense, and a wrong word of the author's, reach nobody",
   expect(beat).toMatchObject({ phase: "", waitingFor: "provider", waitingUntil: expect.any(String) });
   expect(beat.tokenCount).toBeUndefined();
   expect(warnings).toEqual([expect.stringContaining("an answer could not be understood")]);
+});
+
+it("a wrong word of the author's goes into no beat, where Rouse would refuse it and every beat after it", async () => {
+  const rouse = scriptedRouse();
+  const { agent, warnings } = rouse.agent({ breakers: { "über/a b": { failureThreshold: 1 } } });
+  rouse.script.commands = saying(nudge("n1"));
+  agent.onNudge(({ answer }) => answer("done" as never, Object.create(null)));
+  agent.onNudge(() => {
+    throw Object.create(null);
+  });
+  agent.waiting("lunch" as never);
+  const fails = (): never => {
+    throw new Error("no");
+  };
+  for (const name of ["über/a b", "/../x", "", "x".repeat(300)]) {
+    const breaker = agent.breaker(name, { failureThreshold: 1 });
+    await breaker.run(fails).catch(() => undefined);
+  }
+  await rouse.until(() => rouse.beats().some(({ breakers }) => breakers !== undefined) && warnings.length > 0);
+  await rouse.until(() => rouse.beats().some(({ answer }) => answer !== undefined));
+  for (const beat of rouse.beats()) expect(() => Heartbeat.parse(beat)).not.toThrow();
+  const told = rouse.beats().flatMap(({ breakers = [] }) => breakers.map(({ operation }) => operation));
+  expect(new Set(told)).toEqual(new Set(["ber/a_b", "x", "operation", "x".repeat(200)]));
+  expect(rouse.beats().find(({ answer }) => answer !== undefined)?.answer).toEqual({ to: "n1", kind: "update", text: "" });
+  expect(rouse.beats().find(({ status }) => status === "WAITING")?.waitingFor).toBe("schedule");
+  expect(warnings).toEqual(["a handler of onNudge failed: "]);
 });
 
 describe("an answer that no Rouse gives", () => {

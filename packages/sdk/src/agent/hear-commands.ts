@@ -1,9 +1,13 @@
 import { type AgentAnswer, type Command, longestCommandId, type RecoveryContext } from "@rouse/contract";
 import { asRecovery, isObject } from "../read-recovery.ts";
 import type { Nudge, StopRequest } from "./agent-api.ts";
+import { shorten } from "./gather-facts.ts";
 import type { Receipts } from "./send-beats.ts";
 
 type Hear = (nudge: Nudge) => unknown;
+
+/** A beat with any other would be refused, and so would every beat after it. */
+const knownAnswers: readonly unknown[] = ["update", "handoff", "blocker"] satisfies AgentAnswer["kind"][];
 
 /** As many as one beat may name. */
 const mostSeen = 20;
@@ -73,7 +77,8 @@ export function hearCommands(parts: CommandParts) {
       return;
     }
     const answer: Nudge["answer"] = (kind, text) => {
-      answers.push({ to: id, kind, ...(text === undefined ? {} : { text: String(text).slice(0, 1000) }) });
+      const known = knownAnswers.includes(kind) ? kind : "update";
+      answers.push({ to: id, kind: known, ...(text === undefined ? {} : { text: shorten(text, 1000) }) });
       parts.changed();
     };
     const nudge: Nudge = { id, because, message, answer };
@@ -90,7 +95,7 @@ export function hearCommands(parts: CommandParts) {
     const outcomes = await Promise.allSettled([...handlers[kind]].map(async (take) => take(nudge)));
     for (const outcome of outcomes) {
       if (outcome.status === "rejected")
-        parts.onWarning(`a handler of ${kind === "nudge" ? "onNudge" : "onHandoff"} failed: ${outcome.reason}`);
+        parts.onWarning(`a handler of ${kind === "nudge" ? "onNudge" : "onHandoff"} failed: ${shorten(outcome.reason, 500)}`);
       else if (typeof outcome.value === "string")
         nudge.answer(kind === "handoff" ? "handoff" : "update", outcome.value);
     }

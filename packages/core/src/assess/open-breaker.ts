@@ -55,7 +55,8 @@ interface Judged extends Pick<Finding, "level" | "confidence"> {
   readonly waits: boolean;
 }
 
-const isInCall = ({ work: { activity } }: AgentRecord): boolean => activity.kind === "RUNNING" && activity.open !== null;
+const isInCall = ({ work: { activity } }: AgentRecord): boolean =>
+  activity.kind === "RUNNING" && activity.open !== null;
 
 function judge(breaker: OpenBreaker, record: AgentRecord, now: MonoMs): Judged {
   const { operation, state, source, failingSince, retryAt } = breaker;

@@ -65,8 +65,7 @@ export function hearBeats({ agents, commits, readClock, takeCanary, breakers, ea
     const down = commits.down();
     if (down !== null) return failed(down);
     if (sent.length === 1 && isCanary(sent[0]?.beat)) return void takeCanary().then((ack) => taken([ack]), failed);
-    if (sent.length > 1 && endOfSlice(sent, 0, weighBeat) < sent.length)
-      return void takeMany(sent).then(taken, failed);
+    if (sent.length > 1 && endOfSlice(sent, 0, weighBeat) < sent.length) return void takeMany(sent).then(taken, failed);
     const now = takeNow(sent);
     commits.whenSaved(() => {
       taken(now.acks);

@@ -9,7 +9,9 @@ it("rate limits that others have made up keep nobody waiting: one more is refuse
   const world = await taskWorld();
   const limits = hostRateLimits(world);
   for (let agent = 0; agent < 10; agent++)
-    await Promise.all(Array.from({ length: 100 }, (_, i) => limits.take(`made-up-${agent}-${i}`, one, `agent:${agent}`)));
+    await Promise.all(
+      Array.from({ length: 100 }, (_, i) => limits.take(`made-up-${agent}-${i}`, one, `agent:${agent}`)),
+    );
   const refused = { code: "rate-limit-refused", retryable: false };
   await expect(limits.take("github", one, "owner")).rejects.toMatchObject(refused);
   await expect(limits.take("made-up-0-100", one, "agent:0")).rejects.toMatchObject(refused);

@@ -83,7 +83,10 @@ export function gatherFacts(changed: () => void) {
     },
     wait(what: WaitKind, until?: Date | number): () => void {
       const left = until === undefined ? Number.NaN : Number(until) - Date.now();
-      const wait: Wait = { what: asWait(what), until: Number.isNaN(left) ? null : steadyNow() + Math.min(left, longestWaitMs) };
+      const wait: Wait = {
+        what: asWait(what),
+        until: Number.isNaN(left) ? null : steadyNow() + Math.min(left, longestWaitMs),
+      };
       idle = false;
       waits.add(wait);
       changed();

@@ -149,7 +149,11 @@ it("a wrong word of the author's goes into no beat, where Rouse would refuse it 
   for (const beat of rouse.beats()) expect(() => Heartbeat.parse(beat)).not.toThrow();
   const told = rouse.beats().flatMap(({ breakers = [] }) => breakers.map(({ operation }) => operation));
   expect(new Set(told)).toEqual(new Set(["ber/a_b", "x", "operation", "x".repeat(200)]));
-  expect(rouse.beats().find(({ answer }) => answer !== undefined)?.answer).toEqual({ to: "n1", kind: "update", text: "" });
+  expect(rouse.beats().find(({ answer }) => answer !== undefined)?.answer).toEqual({
+    to: "n1",
+    kind: "update",
+    text: "",
+  });
   expect(rouse.beats().find(({ status }) => status === "WAITING")?.waitingFor).toBe("schedule");
   expect(warnings).toEqual(["a handler of onNudge failed: "]);
 });

@@ -95,7 +95,9 @@ export function hearCommands(parts: CommandParts) {
     const outcomes = await Promise.allSettled([...handlers[kind]].map(async (take) => take(nudge)));
     for (const outcome of outcomes) {
       if (outcome.status === "rejected")
-        parts.onWarning(`a handler of ${kind === "nudge" ? "onNudge" : "onHandoff"} failed: ${shorten(outcome.reason, 500)}`);
+        parts.onWarning(
+          `a handler of ${kind === "nudge" ? "onNudge" : "onHandoff"} failed: ${shorten(outcome.reason, 500)}`,
+        );
       else if (typeof outcome.value === "string")
         nudge.answer(kind === "handoff" ? "handoff" : "update", outcome.value);
     }

@@ -29,7 +29,10 @@ export interface GuardOptions<T> {
 export const targetOf = (name: string): string => shortName(name.replaceAll(/[^\w.:@+-]/g, "_"));
 /** Rouse would refuse every beat that tells of another name. */
 const operationOf = (name: string): string =>
-  name.replaceAll(/[^\w.:@+/-]/g, "_").replace(/^[^A-Za-z0-9]+/, "").slice(0, 200) || "operation";
+  name
+    .replaceAll(/[^\w.:@+/-]/g, "_")
+    .replace(/^[^A-Za-z0-9]+/, "")
+    .slice(0, 200) || "operation";
 const shortName = (name: string): string => (name === "" ? "_" : name.slice(0, 150));
 
 /** The breakers of one agent, one for each operation, and what Rouse has not heard of them yet. */

@@ -52,7 +52,8 @@ export function createSharedRateLimit<D extends string>(options: SharedRateLimit
       if (performance.now() < askAgainAt) return 0;
       try {
         const { waitMs } = await takeFromRateLimit(line, name, { cost: cost as Record<string, number>, allow }, signal);
-        if (!(waitMs >= 0 && waitMs <= longestWait)) throw new Fault("daemon-unreachable", "the answer is none to this question");
+        if (!(waitMs >= 0 && waitMs <= longestWait))
+          throw new Fault("daemon-unreachable", "the answer is none to this question");
         failures = 0;
         return performance.now() + waitMs;
       } catch (error) {

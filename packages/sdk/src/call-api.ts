@@ -89,21 +89,17 @@ export async function send(line: Line, call: Call): Promise<Answer> {
 const longestAnswer = 64 * 1024 * 1024;
 
 /** Resolves with nothing once an answer is longer than any of Rouse's. */
-async function readText(response: Pick<Response, "text" | "body">): Promise<string> {
-  const reader = response.body?.getReader();
-  if (reader === undefined) return response.text();
-  const decoder = new TextDecoder();
-  const read: string[] = [];
-  let size = 0;
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+async function readText({ body }: Pick<Response, "body">): Promise<string> {
+  const reader = body?.getReader();
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  for (let size = 0; size <= longestAnswer; ) {
+    const part = await reader?.read();
+    if (part?.value === undefined) return new Blob(parts).text();
     size += part.value.length;
-    if (size > longestAnswer) {
-      await reader.cancel();
-      return "";
-    }
-    read.push(decoder.decode(part.value, { stream: true }));
+    parts.push(part.value);
   }
-  return read.join("") + decoder.decode();
+  await reader?.cancel();
+  return "";
 }
 
 export const authorised = (line: Line) => ({ authorization: `Bearer ${line.token}` });

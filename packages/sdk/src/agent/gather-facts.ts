@@ -134,9 +134,9 @@ function longestOf(open: ReadonlySet<OpenCall>): OpenCall | null {
 const asTimeout = (ms: number | undefined): number | undefined =>
   ms !== undefined && ms >= 0 && Number.isFinite(ms) ? ms : undefined;
 
-/** Beats with a word that Rouse does not know would be refused, and the agent would fall silent. */
-const knownWaits: readonly unknown[] = ["input", "provider", "children", "schedule"] satisfies WaitKind[];
-const asWait = (what: WaitKind): WaitKind => (knownWaits.includes(what) ? what : "schedule");
+/** Beats with a word that Rouse does not know would be refused, and the agent would fall silent: then the first is meant. */
+export const oneOf = <T>(known: readonly [T, ...T[]], word: T): T => (known.includes(word) ? word : known[0]);
+const asWait = (what: WaitKind): WaitKind => oneOf(["schedule", "input", "provider", "children"], what);
 
 /** A year; no wait is told as longer. */
 const longestWaitMs = 365 * 86_400_000;

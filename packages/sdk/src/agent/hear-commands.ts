@@ -1,13 +1,10 @@
 import { type AgentAnswer, type Command, longestCommandId, type RecoveryContext } from "@rouse/contract";
 import { asRecovery, isObject } from "../read-recovery.ts";
 import type { Nudge, StopRequest } from "./agent-api.ts";
-import { shorten } from "./gather-facts.ts";
+import { oneOf, shorten } from "./gather-facts.ts";
 import type { Receipts } from "./send-beats.ts";
 
 type Hear = (nudge: Nudge) => unknown;
-
-/** A beat with any other would be refused, and so would every beat after it. */
-const knownAnswers: readonly unknown[] = ["update", "handoff", "blocker"] satisfies AgentAnswer["kind"][];
 
 /** As many as one beat may name. */
 const mostSeen = 20;
@@ -77,7 +74,7 @@ export function hearCommands(parts: CommandParts) {
       return;
     }
     const answer: Nudge["answer"] = (kind, text) => {
-      const known = knownAnswers.includes(kind) ? kind : "update";
+      const known = oneOf<AgentAnswer["kind"]>(["update", "handoff", "blocker"], kind);
       answers.push({ to: id, kind: known, ...(text === undefined ? {} : { text: shorten(text, 1000) }) });
       parts.changed();
     };
@@ -138,7 +135,7 @@ export function hearCommands(parts: CommandParts) {
       // Whatever answers there: a beat that names what is no id would be refused, and so would every beat after it.
       for (const command of commands.slice(0, mostAtOnce)) {
         if (isCommand(command)) hear(command);
-        else parts.onMistake("a command that is none");
+        else parts.onMistake("no command");
       }
     },
     receipts,
@@ -149,10 +146,6 @@ export function hearCommands(parts: CommandParts) {
 
 function isCommand(said: unknown): said is Command {
   if (!isObject(said)) return false;
-  const { id, kind, because, message, breaker } = said;
-  return (
-    [id, kind, because].every((text) => typeof text === "string") &&
-    [message, breaker].every((text) => text === undefined || typeof text === "string") &&
-    String(id).length <= longestCommandId
-  );
+  const { id, because, message = "" } = said;
+  return [id, because, message].every((text) => typeof text === "string") && String(id).length <= longestCommandId;
 }

@@ -26,14 +26,13 @@ export interface GuardOptions<T> {
 }
 
 /** What each breaker is called: the same in the agent as where Rouse observes the calls itself. */
-export const targetOf = (name: string): string => shortName(name.replaceAll(/[^\w.:@+-]/g, "_"));
+export const targetOf = (name: string): string => plain(name).replaceAll("/", "_").slice(0, 150) || "_";
 /** Rouse would refuse every beat that tells of another name. */
 const operationOf = (name: string): string =>
-  name
-    .replaceAll(/[^\w.:@+/-]/g, "_")
-    .replace(/^[^A-Za-z0-9]+/, "")
+  plain(name)
+    .replace(/^[^a-z\d]+/i, "")
     .slice(0, 200) || "operation";
-const shortName = (name: string): string => (name === "" ? "_" : name.slice(0, 150));
+const plain = (name: string): string => name.replaceAll(/[^\w.:@+/-]/g, "_");
 
 /** The breakers of one agent, one for each operation, and what Rouse has not heard of them yet. */
 export function ownBreakers(given: Rules, changed: () => void) {

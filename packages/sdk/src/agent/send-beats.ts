@@ -61,8 +61,8 @@ export function sendBeats(parts: BeatParts) {
   let lastBuiltAt = Number.NEGATIVE_INFINITY;
   let dueAt = 0;
   let alarm: (() => void) | null = null;
-  let damaged = 0;
-  let absurd = 0;
+  /** How often the same beat was put right. */
+  let repairs = 0;
 
   const sender = sendUntilAnswered<Message>({
     isOver: link.isOver,
@@ -129,7 +129,7 @@ export function sendBeats(parts: BeatParts) {
       case "beat":
         return {
           path: "/api/v1/heartbeats",
-          body: damaged > 2 ? message.beat : await withChecksum(message.beat),
+          body: repairs > 2 ? message.beat : await withChecksum(message.beat),
           understands: isAck,
         };
     }
@@ -179,8 +179,7 @@ export function sendBeats(parts: BeatParts) {
     if (outcome.kind === "refused") return null;
     const ack = outcome.body as HeartbeatAck;
     if (ack.status === "rejected") return rejected(message, ack);
-    damaged = 0;
-    absurd = 0;
+    repairs = 0;
     // A number that was never sent before, and yet was heard: somebody else numbers beats of this agent.
     const clashes = ack.status !== "accepted" && attempts === 1;
     if (clashes) {
@@ -204,12 +203,10 @@ export function sendBeats(parts: BeatParts) {
         replaced("a later life of it has begun");
         return null;
       case "wrong-checksum":
-        damaged += 1;
-        if (damaged > mostRepairs) break;
+        if (++repairs > mostRepairs) break;
         return message;
       case "absurd-time":
-        absurd += 1;
-        if (absurd > mostRepairs) break;
+        if (++repairs > mostRepairs) break;
         time.follow(ack.receivedAt);
         return { kind: "beat", beat: { ...beat, timestamp: time.isoAt(steadyNow()) }, told };
     }

@@ -236,7 +236,8 @@ class Agent:
     def waiting(self, what="provider", seconds=None):
         """Inside it the agent waits for `input`, `provider`, `children` or `schedule`: that is no silence."""
         until = {} if seconds is None else {"waitingUntil": _time(time.time() + seconds)}
-        self.say(status="WAITING", waitingFor=what, **until)
+        known = what if what in ("input", "provider", "children") else "schedule"
+        self.say(status="WAITING", waitingFor=known, **until)
         self._hurry()
         try:
             yield
@@ -259,7 +260,9 @@ class Agent:
         return retry(once, waiting=lambda seconds: self.waiting("provider", seconds), **how)
 
     def breaker(self, name):
-        name = re.sub(r"[^\w.:@+/-]", "_", name, flags=re.ASCII)[:200]
+        # A beat with any other name would be refused, and so would every beat after it.
+        name = re.sub(r"[^\w.:@+/-]", "_", name, flags=re.ASCII)
+        name = re.sub(r"^[^A-Za-z0-9]+", "", name)[:200] or "operation"
         rules = {**_rules.get(name.split("/")[0], {}), **self.rules.get(name.split("/")[0], {}), **self.rules.get(name, {})}
         with self.wake:
             return self.breakers.setdefault(name, Breaker(name, changed=self._hurry, **rules))
@@ -302,6 +305,7 @@ class Agent:
         return read
 
     def answer(self, nudge, text="", kind="update"):
+        kind = kind if kind in ("handoff", "blocker") else "update"
         with self.wake:
             self.answers.append({"to": nudge["id"], "kind": kind, "text": _clean(text, 1000)})
         self._hurry()

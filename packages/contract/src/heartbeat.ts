@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { BreakerNews } from "./breakers/breaker-words.ts";
 import { OpenWork, WaitKind } from "./health.ts";
-import { idPattern, idRule, ownPrefix, ownPrefixRule } from "./ids.ts";
+import { idPattern, idRule, longestCommandId, ownPrefix, ownPrefixRule } from "./ids.ts";
 import { AgentAnswer } from "./incident.ts";
 
 export const Id = z.string().regex(idPattern, idRule);
@@ -79,7 +79,7 @@ export const Heartbeat = z
     /** Its circuit breakers that changed since its last beat; all that are not closed with the first beat of a life. */
     breakers: z.array(BreakerNews).max(100).optional(),
     /** Ids of commands the agent has read: the evidence that a nudge was seen. */
-    seen: z.array(z.string().max(300)).max(20).optional(),
+    seen: z.array(z.string().max(longestCommandId)).max(20).optional(),
     /** Who has read them; `program` when not given. Only `agent` is a receipt: a timer shows commands to nobody. */
     seenBy: z.enum(["agent", "program"]).optional(),
     answer: AgentAnswer.optional(),

@@ -18,6 +18,9 @@ export const longestEscalationId = 160;
 export const isEscalationId = (id: unknown): boolean =>
   typeof id === "string" && id.length <= longestEscalationId && escalationIdPattern.test(id);
 
+/** A reset names the whole breaker: an agent of 128 letters, an operation of 200, and which reset it is. */
+export const longestCommandId = 400;
+
 /** A SHA-256. */
 export const checkpointIdPattern = /^[0-9a-f]{64}$/;
 export const isCheckpointId = (id: unknown): boolean => typeof id === "string" && checkpointIdPattern.test(id);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CallerName } from "./audit.ts";
-import { escalationIdPattern, isEscalationId, longestEscalationId } from "./ids.ts";
+import { escalationIdPattern, isEscalationId, longestCommandId, longestEscalationId } from "./ids.ts";
 
 /**
  * How bad an incident is. SEV-1: several critical tasks blocked, or the orchestrator does not answer. SEV-2: over a
@@ -70,7 +70,7 @@ export type NudgeTemplate = z.infer<typeof NudgeTemplate>;
 export const AgentAnswer = z
   .object({
     /** Id of the nudge it answers. */
-    to: z.string().max(300).optional(),
+    to: z.string().max(longestCommandId).optional(),
     kind: z.enum(["update", "handoff", "blocker"]),
     text: z.string().max(1000).optional(),
   })

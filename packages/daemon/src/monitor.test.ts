@@ -117,6 +117,26 @@ describe("a request with as much as one may bring", () => {
     }
     expect((answer as readonly HeartbeatAck[]).map((ack) => ack.sequenceNumber)).toEqual(times);
   });
+
+  it("of breakers that go up and down is taken a little in each turn, too", async () => {
+    const { monitor, turn } = await watch();
+    const news = (state: string) => times.slice(0, 100).map((i) => ({ operation: `external_api/${i}`, state }));
+    const sent = times.slice(0, 20).map((i) => ({ beat: { agentId: "a", breakers: news(i % 2 ? "CLOSED" : "OPEN") } }));
+    let isAnswered = false;
+    monitor.takeBeats(
+      sent,
+      () => {
+        isAnswered = true;
+      },
+      (error) => expect.unreachable(String(error)),
+    );
+    for (let before = 0; !isAnswered; ) {
+      await turn();
+      const taken = monitor.counters().beats.accepted;
+      expect(taken - before).toBeLessThanOrEqual(1);
+      before = taken;
+    }
+  });
 });
 
 const gaps = async (monitor: Monitor): Promise<string[]> =>

@@ -79,10 +79,27 @@ export async function send(line: Line, call: Call): Promise<Answer> {
       signal: call.signal === undefined ? timeout : AbortSignal.any([timeout, call.signal]),
     });
     const { ok, status, headers } = response;
-    return { ok, status, body: parseOrNull(await response.text()), retryAfter: headers?.get("retry-after") ?? null };
+    return { ok, status, body: parseOrNull(await readText(response)), retryAfter: headers?.get("retry-after") ?? null };
   } catch (error) {
     throw unreachable(line, error);
   }
+}
+
+/** Four times the largest state of a checkpoint; whatever else answers there must not fill the memory of an agent. */
+const longestAnswer = 64 * 1024 * 1024;
+
+/** Resolves with nothing once an answer is longer than any of Rouse's. */
+async function readText({ body }: Pick<Response, "body">): Promise<string> {
+  const reader = body?.getReader();
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  for (let size = 0; size <= longestAnswer; ) {
+    const part = await reader?.read();
+    if (part?.value === undefined) return new Blob(parts).text();
+    size += part.value.length;
+    parts.push(part.value);
+  }
+  await reader?.cancel();
+  return "";
 }
 
 export const authorised = (line: Line) => ({ authorization: `Bearer ${line.token}` });

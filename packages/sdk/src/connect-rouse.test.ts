@@ -46,6 +46,25 @@ async function faultOf(call: Promise<unknown>): Promise<Fault> {
 }
 
 describe("a call", () => {
+  it("reads no more of an answer without end than Rouse ever says", async () => {
+    const part = Buffer.alloc(1024 * 1024, " ");
+    let poured = 0;
+    const rouse = await connect((_, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      const pour = (): void => {
+        do poured += part.length;
+        while (response.write(part));
+      };
+      response.on("drain", pour);
+      pour();
+    });
+    expect(await faultOf(rouse.escalations())).toMatchObject({
+      code: "daemon-unreachable",
+      message: expect.stringContaining("is not a Rouse that this client understands"),
+    });
+    expect(poured).toBeLessThan(128 * 1024 * 1024);
+  });
+
   it("carries the token and names the agent in the path", async () => {
     const asked: unknown[] = [];
     const rouse = await connect((request, response) => {

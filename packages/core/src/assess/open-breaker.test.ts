@@ -195,6 +195,25 @@ describe("an agent whose breaker is open", () => {
     expect(evidence(held.agent)).toContain("explicit-error");
   });
 
+  it.each(["model", "tool"] as const)(
+    "and that waits for a %s within its time is not stopped for being quiet",
+    (kind) => {
+      for (const retryIn of ["30s", "0s", null]) {
+        const { held, reports, passes } = heldWorker();
+        const beats = () => held.agent.beats({ open: { kind, name: "slow", timeoutSeconds: 3600 } });
+        beats();
+        held.passes("5m");
+        reports("tool_execution", "OPEN", retryIn);
+        for (let i = 0; i < 30; i++) {
+          beats();
+          passes("1m", held.passes);
+        }
+        expect(held.agent.past.some((line) => line.endsWith("FAILING"))).toBe(true);
+        expect(held.agent.did("stop-agent")).toEqual([]);
+      }
+    },
+  );
+
   it("is never stopped for that alone, however long it stands and whoever reports it", () => {
     for (const seen of [true, false]) {
       const { held, reports, calls, passes } = heldWorker({ processes: "busy" });

@@ -51,15 +51,18 @@ interface Judged extends Pick<Finding, "level" | "confidence"> {
   readonly breaker: OpenBreaker;
   /** It got somewhere since the failures began. */
   readonly gets: boolean;
-  /** It holds itself back until its breaker lets it try. */
+  /** It holds itself back until its breaker lets it try, or waits for a call: one that takes too long is another finding. */
   readonly waits: boolean;
 }
+
+const isInCall = ({ work: { activity } }: AgentRecord): boolean =>
+  activity.kind === "RUNNING" && activity.open !== null;
 
 function judge(breaker: OpenBreaker, record: AgentRecord, now: MonoMs): Judged {
   const { operation, state, source, failingSince, retryAt } = breaker;
   const guarded = guardedBy(operation);
   const gets = getsSomewhere(record, failingSince);
-  const waits = source === "agent" && retryAt !== null && now < retryAt;
+  const waits = source === "agent" && ((retryAt !== null && now < retryAt) || isInCall(record));
   const judged = { breaker, gets, waits };
   // Nobody is called for a provider that is down: the alert is enough.
   if (guarded === "api") return { ...judged, level: "degraded", confidence: 0.4 };

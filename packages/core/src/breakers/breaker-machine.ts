@@ -178,13 +178,21 @@ function take(record: BreakerRecord, signal: BreakerSignal, { now, rules }: Brea
     case "heard":
       return record.reset !== null && signal.commands.includes(record.reset) ? { ...record, reset: null } : record;
     case "life-began":
-      // A reset that the former life did not hear of is for this one.
-      return record.breaker.state === "closed" && failuresOf(record.breaker) === 0
-        ? record
-        : { ...record, breaker: resetBreaker(record.breaker) };
+      return inNewLife(record);
     case "wake":
       return record.source === "observed" ? { ...record, breaker: afterRest(record, now) } : record;
   }
+}
+
+/**
+ * The new life may be another program, which tells nothing of its breakers: Rouse watches until it does. A reset that the
+ * former life did not hear of is for this one.
+ */
+function inNewLife(record: BreakerRecord): BreakerRecord {
+  const { source, breaker } = record;
+  const isFresh = breaker.state === "closed" && failuresOf(breaker) === 0;
+  if (isFresh && source === "observed") return record;
+  return { ...record, source: "observed", breaker: isFresh ? breaker : resetBreaker(breaker) };
 }
 
 const failuresOf = (breaker: Breaker): number => (breaker.state === "closed" ? breaker.failures.length : 0);

@@ -20,7 +20,7 @@ import type { Host } from "../engine/engine.ts";
 import type { GroupCommit } from "../engine/group-commit.ts";
 import type { Moment } from "../engine/steady-clock.ts";
 import { subscribe } from "../engine/subscribe.ts";
-import { type EachSlice, mostPerSlice } from "../engine/take-in-slices.ts";
+import { type EachSlice, endOfSlice } from "../engine/take-in-slices.ts";
 import type { AgentEnroller } from "./enroll-agents.ts";
 import type { Roster, Watched } from "./roster.ts";
 
@@ -65,7 +65,7 @@ export function hearBeats({ agents, commits, readClock, takeCanary, breakers, ea
     const down = commits.down();
     if (down !== null) return failed(down);
     if (sent.length === 1 && isCanary(sent[0]?.beat)) return void takeCanary().then((ack) => taken([ack]), failed);
-    if (sent.length > mostPerSlice) return void takeMany(sent).then(taken, failed);
+    if (sent.length > 1 && endOfSlice(sent, 0, weighBeat) < sent.length) return void takeMany(sent).then(taken, failed);
     const now = takeNow(sent);
     commits.whenSaved(() => {
       taken(now.acks);
@@ -94,10 +94,11 @@ export function hearBeats({ agents, commits, readClock, takeCanary, breakers, ea
 
   async function takeMany(sent: readonly SentBeat[]): Promise<readonly HeartbeatAck[]> {
     const slices: TakenBeats[] = [];
-    await eachSlice(sent, (slice) => {
+    const takeSlice = (slice: readonly SentBeat[]): void => {
       commits.refuseWhileDown();
       slices.push(takeNow(slice));
-    });
+    };
+    await eachSlice(sent, takeSlice, weighBeat);
     await commits.saved();
     if (listeners.size > 0) for (const slice of slices) announce(slice);
     return slices.flatMap(({ acks }) => acks);
@@ -115,6 +116,12 @@ export function hearBeats({ agents, commits, readClock, takeCanary, breakers, ea
     onBeat: (listener: BeatListener) => subscribe(listeners, listener),
     lastBeatAt: (): MonoMs | null => lastBeatAt,
   };
+}
+
+/** Each breaker that it tells of is a turn of that breaker, and may be one of the agent. */
+function weighBeat({ beat }: SentBeat): number {
+  const { breakers } = (beat ?? {}) as { breakers?: unknown };
+  return 1 + (Array.isArray(breakers) ? breakers.length : 0);
 }
 
 const isCanary = (sent: unknown): boolean =>

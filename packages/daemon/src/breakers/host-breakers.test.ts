@@ -1,4 +1,4 @@
-import type { Sight } from "@rouse/contract";
+import { Heartbeat, type Sight } from "@rouse/contract";
 import { newBreaker } from "@rouse/core";
 import { describe, expect, it } from "vitest";
 import { type TaskWorld, taskWorld } from "../tasks/task-world.test-support.ts";
@@ -67,6 +67,17 @@ describe("what an agent reports of its breakers", () => {
     expect(world.breakers.list()).toEqual([]);
   });
 
+  it("holds for the life that told it: the calls of the next are watched until that tells of its own", async () => {
+    const world = await streaming();
+    const closed = { operation: "tool_execution", state: "CLOSED" } as const;
+    world.breakers.hear({ agentId: "a", breakers: [closed] }, world.readClock());
+    world.reports("a", 1, { sights: fails(1, 2) });
+    expect(failures(world)).toBe(0);
+    world.holds({ agentId: "a", structured: true, incarnation: 2, pid: 77 });
+    world.reports("a", 1, { sights: fails(1, 2, 3, 4, 5) });
+    expect(world.breakers.get("a/tool_execution")).toMatchObject({ state: "OPEN", source: "observed" });
+  });
+
   it("is nothing about how often Rouse brings it back", async () => {
     const world = await taskWorld();
     world.beats({ agentId: "a" });
@@ -82,5 +93,44 @@ describe("what an agent reports of its breakers", () => {
     const saved = JSON.stringify({ ...newBreaker("a/external_api", "agent", 0), breaker });
     world.breakers.restore([{ machine: "breaker", id: "a/external_api", record: saved, overAt: null }]);
     expect(world.mustWatch("a").record.seen.breakers).toMatchObject([{ operation: "external_api", state: "OPEN" }]);
+  });
+});
+
+describe("a reset", () => {
+  it("has an id that a beat may name, however long the names of agent and operation are", async () => {
+    const world = await taskWorld();
+    const [agentId, operation] = ["a".repeat(128), "o".repeat(200)];
+    world.beats({ agentId });
+    world.breakers.hear({ agentId, breakers: [{ ...open, operation }] }, world.readClock());
+    const by = { actor: "ann", as: "owner", reason: "mended" } as const;
+    await world.breakers.reset(`${agentId}/${operation}`, by);
+    const [command] = world.breakers.commandsFor(agentId);
+    const beat = Heartbeat.parse({ agentId, seen: [command?.id] });
+    world.breakers.hear(beat, world.readClock());
+    expect(world.breakers.commandsFor(agentId)).toEqual([]);
+  });
+});
+
+describe("a name that no breaker has", () => {
+  it("is compared with names of its own agent only, however many those of others are", async () => {
+    const world = await taskWorld();
+    for (const agentId of ["a", "b"]) {
+      world.beats({ agentId });
+      const names = Array.from({ length: 200 }, (_, i) => `${agentId}${i}`.padEnd(200, "x"));
+      const breakers = names.map((operation) => ({ ...open, operation }));
+      world.breakers.hear({ agentId, breakers }, world.readClock());
+    }
+    const told = (name: string): string => {
+      try {
+        return world.breakers.get(name).name;
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    expect(told("a/b0")).not.toContain("did you mean");
+    world.beats({ agentId: "c" });
+    world.breakers.hear({ agentId: "c", breakers: [open] }, world.readClock());
+    expect(told("c/external_appi")).toContain("did you mean c/external_api?");
+    expect(told("a/external_appi")).not.toContain("did you mean");
   });
 });

@@ -33,6 +33,8 @@ type Parts = Pick<SharedServices, "engine" | "commits" | "roster" | "agents" | "
 
 /** An agent that made up names could fill the memory of everybody. */
 const mostPerAgent = 200;
+/** With these a name that nobody knows is compared; it takes some milliseconds. */
+const mostCompared = 200;
 
 /**
  * The circuit breakers of all agents: told with heartbeats, seen in steps and streams, listed, and reset by people. The
@@ -123,15 +125,18 @@ export function hostBreakers({ engine, commits, roster, agents, config, toWall }
     return [...(byAgent.get(agentId) ?? [])].flatMap((name) => breakers.find(name) ?? []);
   }
 
+  /** Agents make up names as long as they like, and comparing takes time that nobody is heard in. */
+  function namesNear(name: string): string[] {
+    const agentId = name.split("/", 1)[0] ?? "";
+    const ids = roster.find(agentId) === undefined ? [...byAgent.keys()].slice(0, mostCompared) : [agentId];
+    const names = ids.flatMap((id) => [...gateOf(id).map((gate) => gate.name), ...(byAgent.get(id) ?? [])]);
+    return names.slice(0, mostCompared);
+  }
+
   function mustFind(name: string): BreakerRecord {
     const record = breakers.find(name);
     if (record !== null) return record;
-    const nearest = nearestName(
-      name,
-      describeAll()
-        .map((known) => known.name)
-        .slice(0, 20_000),
-    );
+    const nearest = nearestName(name, namesNear(name));
     throw new Fault(
       "breaker-unknown",
       `no breaker has this name${nearest === undefined ? "; `rouse breakers` lists all" : `; did you mean ${nearest}?`}`,

@@ -21,4 +21,9 @@ describe("the nearest name", () => {
   it("is found quickly however long the word is", () => {
     expect(nearestName("m".repeat(1_000_000), ["mode"])).toBeUndefined();
   });
+
+  it("is found without a closer look at names that are too long", () => {
+    const long = Array.from({ length: 20 }, (_, i) => "m".repeat(1_000_000 + i));
+    expect(nearestName("mode", [...long, "mdoe"])).toBe("mdoe");
+  });
 });

@@ -4,8 +4,11 @@ export function nearestName(given: string, known: readonly string[]): string | u
   let nearest: string | undefined;
   let best = Number.POSITIVE_INFINITY;
   for (const name of known) {
+    const most = Math.min(best - 1, mostMistakes(wanted, name));
+    // Each letter more or less is a mistake: most names need no closer look.
+    if (Math.abs(name.length - wanted.length) > most) continue;
     const distance = editDistance(wanted, name.toLowerCase());
-    if (distance >= best || distance > mostMistakes(wanted, name)) continue;
+    if (distance > most) continue;
     best = distance;
     nearest = name;
   }

@@ -37,6 +37,19 @@ describe("what one request brings", () => {
     expect(places).toEqual(many(10).map((index) => index * mostPerSlice));
   });
 
+  it("is weighed: what is worth many ordinary ones fills a slice sooner, or alone", async () => {
+    const { eachSlice, turn } = openSlices();
+    const taken: (readonly number[])[] = [];
+    const done = eachSlice(
+      [1, 500, 40, 60, 1, 99],
+      (slice) => taken.push(slice),
+      (weight) => weight,
+    );
+    for (let turns = 1; turns <= 4; turns++) await turn();
+    await done;
+    expect(taken).toEqual([[1], [500], [40, 60], [1, 99]]);
+  });
+
   it("is one slice a turn however many requests bring much, and each has its turn", async () => {
     const { eachSlice, turn } = openSlices();
     const taken: string[] = [];

@@ -24,11 +24,11 @@ export function hostRateLimits({ engine, commits }: Parts) {
   function admit(name: string, by: string, moment: Moment): void {
     if (limits.has(name)) return;
     if (isFull(by)) forgetIdle(moment);
+    // Not to be tried again at once: others may keep their limits for a month, and nobody waits for them that long.
     if (isFull(by))
       throw new Fault(
         "rate-limit-refused",
         `there are too many rate limits (${mostOfOne} begun by one, ${mostLimits} in all); those that nobody uses go by themselves`,
-        { retryable: true },
       );
     limits.set(name, by);
   }

@@ -83,7 +83,10 @@ export function gatherFacts(changed: () => void) {
     },
     wait(what: WaitKind, until?: Date | number): () => void {
       const left = until === undefined ? Number.NaN : Number(until) - Date.now();
-      const wait: Wait = { what, until: Number.isNaN(left) ? null : steadyNow() + Math.min(left, longestWaitMs) };
+      const wait: Wait = {
+        what: asWait(what),
+        until: Number.isNaN(left) ? null : steadyNow() + Math.min(left, longestWaitMs),
+      };
       idle = false;
       waits.add(wait);
       changed();
@@ -130,6 +133,10 @@ function longestOf(open: ReadonlySet<OpenCall>): OpenCall | null {
 
 const asTimeout = (ms: number | undefined): number | undefined =>
   ms !== undefined && ms >= 0 && Number.isFinite(ms) ? ms : undefined;
+
+/** Beats with a word that Rouse does not know would be refused, and the agent would fall silent: then the first is meant. */
+export const oneOf = <T>(known: readonly [T, ...T[]], word: T): T => (known.includes(word) ? word : known[0]);
+const asWait = (what: WaitKind): WaitKind => oneOf(["schedule", "input", "provider", "children"], what);
 
 /** A year; no wait is told as longer. */
 const longestWaitMs = 365 * 86_400_000;

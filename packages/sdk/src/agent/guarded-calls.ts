@@ -24,8 +24,8 @@ interface CallParts {
 export function guardedCalls({ facts, breakers, tell, changed, signal: stopping, wait, describing }: CallParts) {
   let calls = 0;
   // Apart from the beats, and begun at once.
-  const retrying = import("../guard/retry.ts");
-  retrying.catch(() => undefined);
+  const fetching = import("./guarded-fetch.ts");
+  fetching.catch(() => undefined);
 
   /** Open until the returned function is called. */
   function open(kind: "tool" | "model", name: string, timeoutMs?: number): () => void {
@@ -117,42 +117,12 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
     });
   }
 
-  const guardedFetch: Agent["fetch"] = async (input, init) => {
-    const url = typeof input === "object" && "url" in input ? input.url : String(input);
-    const host = URL.canParse(url) ? new URL(url).host : "unknown";
-    const isRequest = typeof Request !== "undefined" && input instanceof Request;
-    const own = init?.signal ?? (isRequest ? input.signal : null) ?? undefined;
-    // Whoever asks for something while the agent stops has a reason to.
-    const { signal, release } = stopping.aborted
-      ? { signal: own, release: () => undefined }
-      : joinSignals(stopping, own);
-    const close = open("model", host);
-    let endWait: () => void = () => undefined;
-    const once: Agent["fetch"] = (again, with_) => {
-      endWait();
-      return breakers.guard([`external_api/${targetOf(host)}`], () => globalThis.fetch(again, with_), {
-        signal,
-        // A service that asks for patience works.
-        isFailure: (outcome) => "error" in outcome || outcome.value.status >= 500,
-      });
-    };
-    const onRetry = ({ waitMs }: { readonly waitMs: number }): void => {
-      endWait = wait("provider", Date.now() + waitMs);
-    };
-    try {
-      const { fetchWithRetry, RetryAfterError } = await retrying;
-      const isRetryable = (error: unknown): boolean => error instanceof RetryAfterError;
-      const patient = fetchWithRetry({ isRetryable, onRetry, ...(signal === undefined ? {} : { signal }) }, once);
-      return await patient(input, init);
-    } catch (error) {
-      if (!isBrokenOff(signal)) facts.failed();
-      throw error;
-    } finally {
-      release();
-      endWait();
-      close();
-    }
-  };
+  const guardedFetch: Agent["fetch"] = async (input, init) =>
+    (await fetching).guardedFetch({ facts, breakers, wait, open, untilStop }, input, init);
+
+  /** Whoever asks for something while the agent stops has a reason to. */
+  const untilStop = (own: AbortSignal | undefined) =>
+    stopping.aborted ? { signal: own, release: () => undefined } : joinSignals(stopping, own);
 
   return { tool, request, fetch: guardedFetch };
 }

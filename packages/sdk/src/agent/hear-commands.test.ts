@@ -1,3 +1,4 @@
+import { Heartbeat } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { scriptedRouse } from "./scripted-rouse.test-support.ts";
 
@@ -125,4 +126,63 @@ it("answers that make no sense, and a wrong word of the author's, reach nobody",
   expect(beat).toMatchObject({ phase: "", waitingFor: "provider", waitingUntil: expect.any(String) });
   expect(beat.tokenCount).toBeUndefined();
   expect(warnings).toEqual([expect.stringContaining("an answer could not be understood")]);
+});
+
+it("a wrong word of the author's goes into no beat, where Rouse would refuse it and every beat after it", async () => {
+  const rouse = scriptedRouse();
+  const { agent, warnings } = rouse.agent({ breakers: { "über/a b": { failureThreshold: 1 } } });
+  rouse.script.commands = saying(nudge("n1"));
+  agent.onNudge(({ answer }) => answer("done" as never, Object.create(null)));
+  agent.onNudge(() => {
+    throw Object.create(null);
+  });
+  agent.waiting("lunch" as never);
+  const fails = (): never => {
+    throw new Error("no");
+  };
+  for (const name of ["über/a b", "/../x", "", "x".repeat(300)]) {
+    const breaker = agent.breaker(name, { failureThreshold: 1 });
+    await breaker.run(fails).catch(() => undefined);
+  }
+  await rouse.until(() => rouse.beats().some(({ breakers }) => breakers !== undefined) && warnings.length > 0);
+  await rouse.until(() => rouse.beats().some(({ answer }) => answer !== undefined));
+  for (const beat of rouse.beats()) expect(() => Heartbeat.parse(beat)).not.toThrow();
+  const told = rouse.beats().flatMap(({ breakers = [] }) => breakers.map(({ operation }) => operation));
+  expect(new Set(told)).toEqual(new Set(["ber/a_b", "x", "operation", "x".repeat(200)]));
+  expect(rouse.beats().find(({ answer }) => answer !== undefined)?.answer).toEqual({
+    to: "n1",
+    kind: "update",
+    text: "",
+  });
+  expect(rouse.beats().find(({ status }) => status === "WAITING")?.waitingFor).toBe("schedule");
+  expect(warnings).toEqual(["a handler of onNudge failed: "]);
+});
+
+describe("an answer that no Rouse gives", () => {
+  it("keeps no command from being heard, and no beat from being taken", async () => {
+    const rouse = scriptedRouse();
+    const { agent, warnings } = rouse.agent();
+    const heard: string[] = [];
+    agent.onNudge(({ id }) => heard.push(id));
+    const odd = [null, 5, "x", [], {}, { ...nudge("o1"), message: {} }, { ...nudge("o2"), id: 7 }];
+    const long = { id: "x".repeat(401), kind: "reset-breaker", because: "", breaker: "x" };
+    rouse.script.commands = () => [...odd, long, nudge("n1")] as object[];
+    await rouse.until(() => rouse.beats().some(({ seen }) => seen?.includes("n1")));
+    await rouse.until(() => rouse.beats().at(-1)?.seen === undefined);
+    expect(heard).toEqual(["n1"]);
+    expect(new Set(rouse.beats().flatMap(({ seen = [] }) => seen))).toEqual(new Set(["n1"]));
+    expect(warnings).toEqual([expect.stringContaining("an answer could not be understood")]);
+  });
+
+  it("with ten thousand commands is read in part: what is remembered of them has an end", async () => {
+    const rouse = scriptedRouse();
+    rouse.agent();
+    let answers = 0;
+    rouse.script.commands = () => {
+      answers += 1;
+      return answers > 1 ? [] : Array.from({ length: 10_000 }, (_, i) => nudge(`n${i}`));
+    };
+    await rouse.until(() => answers > 1 && rouse.beats().at(-1)?.seen === undefined);
+    expect(rouse.beats().flatMap(({ seen = [] }) => seen)).toHaveLength(100);
+  });
 });

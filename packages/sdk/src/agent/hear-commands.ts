@@ -1,6 +1,7 @@
-import type { AgentAnswer, Command, RecoveryContext } from "@rouse/contract";
-import { asRecovery } from "../read-recovery.ts";
+import { type AgentAnswer, type Command, longestCommandId, type RecoveryContext } from "@rouse/contract";
+import { asRecovery, isObject } from "../read-recovery.ts";
 import type { Nudge, StopRequest } from "./agent-api.ts";
+import { oneOf, shorten } from "./gather-facts.ts";
 import type { Receipts } from "./send-beats.ts";
 
 type Hear = (nudge: Nudge) => unknown;
@@ -9,6 +10,8 @@ type Hear = (nudge: Nudge) => unknown;
 const mostSeen = 20;
 const mostRemembered = 500;
 const mostUnheard = 50;
+/** Rouse says again what was not read. */
+const mostAtOnce = 100;
 
 export interface CommandParts {
   /** A beat at once: everything that is not closed is told again. */
@@ -19,6 +22,8 @@ export interface CommandParts {
   /** There is something to say with the next beat. */
   readonly changed: () => void;
   readonly onWarning: (text: string) => void;
+  /** What answers there is no Rouse. */
+  readonly onMistake: (error: unknown) => void;
 }
 
 /**
@@ -34,7 +39,7 @@ export function hearCommands(parts: CommandParts) {
   const answers: AgentAnswer[] = [];
 
   function note(reader: keyof typeof read, id: string): void {
-    read[reader].add(id);
+    if (read[reader].size < mostRemembered) read[reader].add(id);
     parts.changed();
   }
 
@@ -69,7 +74,8 @@ export function hearCommands(parts: CommandParts) {
       return;
     }
     const answer: Nudge["answer"] = (kind, text) => {
-      answers.push({ to: id, kind, ...(text === undefined ? {} : { text: String(text).slice(0, 1000) }) });
+      const known = oneOf<AgentAnswer["kind"]>(["update", "handoff", "blocker"], kind);
+      answers.push({ to: id, kind: known, ...(text === undefined ? {} : { text: shorten(text, 1000) }) });
       parts.changed();
     };
     const nudge: Nudge = { id, because, message, answer };
@@ -86,7 +92,9 @@ export function hearCommands(parts: CommandParts) {
     const outcomes = await Promise.allSettled([...handlers[kind]].map(async (take) => take(nudge)));
     for (const outcome of outcomes) {
       if (outcome.status === "rejected")
-        parts.onWarning(`a handler of ${kind === "nudge" ? "onNudge" : "onHandoff"} failed: ${outcome.reason}`);
+        parts.onWarning(
+          `a handler of ${kind === "nudge" ? "onNudge" : "onHandoff"} failed: ${shorten(outcome.reason, 500)}`,
+        );
       else if (typeof outcome.value === "string")
         nudge.answer(kind === "handoff" ? "handoff" : "update", outcome.value);
     }
@@ -123,9 +131,21 @@ export function hearCommands(parts: CommandParts) {
   };
 
   return {
-    hear: (commands: readonly Command[]): void => commands.forEach(hear),
+    hear: (commands: readonly unknown[]): void => {
+      // Whatever answers there: a beat that names what is no id would be refused, and so would every beat after it.
+      for (const command of commands.slice(0, mostAtOnce)) {
+        if (isCommand(command)) hear(command);
+        else parts.onMistake("no command");
+      }
+    },
     receipts,
     onNudge: listen("nudge"),
     onHandoff: listen("handoff"),
   };
+}
+
+function isCommand(said: unknown): said is Command {
+  if (!isObject(said)) return false;
+  const { id, because, message = "" } = said;
+  return [id, because, message].every((text) => typeof text === "string") && String(id).length <= longestCommandId;
 }

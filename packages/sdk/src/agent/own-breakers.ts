@@ -27,12 +27,18 @@ export interface GuardOptions<T> {
 }
 
 /** What each breaker is called: the same in the agent as where Rouse observes the calls itself. */
-export const targetOf = (name: string): string => shortName(name.replaceAll(/[^\w.:@+-]/g, "_"));
-const shortName = (name: string): string => (name === "" ? "_" : name.slice(0, 150));
+export const targetOf = (name: string): string => plain(name).replaceAll("/", "_").slice(0, 150) || "_";
+/** Rouse would refuse every beat that tells of another name. */
+const operationOf = (name: string): string =>
+  plain(name)
+    .replace(/^[^a-z\d]+/i, "")
+    .slice(0, 200) || "operation";
+const plain = (name: string): string => name.replaceAll(/[^\w.:@+/-]/g, "_");
 
 /** The breakers of one agent, one for each operation, and what Rouse has not heard of them yet. */
 export function ownBreakers(given: Rules, changed: () => void) {
   for (const rules of Object.values(given)) checkRules(rules);
+  const own: Rules = Object.fromEntries(Object.entries(given).map(([name, rules]) => [operationOf(name), rules]));
   const all = new Map<string, CircuitBreaker>();
   /** How often each had changed when it last did: what is told meanwhile must not be forgotten. */
   const untold = new Map<string, number>();
@@ -40,7 +46,7 @@ export function ownBreakers(given: Rules, changed: () => void) {
 
   const rulesOf = (operation: string): Partial<BreakerRules> => {
     const root = operation.split("/", 1)[0] ?? operation;
-    return { ...builtIn[root], ...given[root], ...given[operation] };
+    return { ...builtIn[root], ...own[root], ...own[operation] };
   };
 
   function create<T>(operation: string, options: Omit<BreakerOptions<T>, "name">): CircuitBreaker<T> {
@@ -57,7 +63,8 @@ export function ownBreakers(given: Rules, changed: () => void) {
   }
 
   /** The first word about an operation decides how its breaker is made. */
-  function get<T>(operation: string, options: Omit<BreakerOptions<T>, "name"> = {}): CircuitBreaker<T> {
+  function get<T>(name: string, options: Omit<BreakerOptions<T>, "name"> = {}): CircuitBreaker<T> {
+    const operation = operationOf(name);
     const known = all.get(operation) as CircuitBreaker<T> | undefined;
     if (known !== undefined) return known;
     if (all.size >= mostBreakers) forgetOne();

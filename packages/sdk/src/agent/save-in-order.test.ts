@@ -1,4 +1,5 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -15,6 +16,27 @@ afterEach(() => {
 });
 
 const spool = (home: string): string[] => readdirSync(join(home, "unsent", "w", "t")).sort();
+
+describe("what lies among the checkpoints of an earlier life and is none", () => {
+  it("keeps none from being saved, and none on disk from being found", async () => {
+    const home = makeHome();
+    const folder = join(home, "unsent", "w", "t");
+    mkdirSync(folder, { recursive: true });
+    execFileSync("mkfifo", [join(folder, "000000000001-1.json")]);
+    mkdirSync(join(folder, "000000000002-1.json"));
+    writeFileSync(join(folder, "000000000003-1.json"), "no json");
+    writeFileSync(join(folder, "999999999999-1.json"), '{"step":9,"name":"","state":null}');
+    const down = scriptedRouse();
+    down.script.instead = () => unreachable;
+    const { agent } = down.agent({ task: "t", env: { ROUSE_HOME: home } });
+    expect(await agent.checkpoint(1, { n: 1 })).toEqual({ state: "queued", step: 1 });
+    await agent.close();
+    const up = scriptedRouse();
+    up.agent({ task: "t", env: { ROUSE_HOME: home } });
+    await up.until(() => up.saved().length === 1);
+    expect(up.saved()).toMatchObject([{ step: 1, state: { n: 1 } }]);
+  });
+});
 
 describe("checkpoints", () => {
   it("are saved in order, one at a time, as they were when they were given", async () => {

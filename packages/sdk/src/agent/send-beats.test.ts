@@ -140,6 +140,18 @@ describe("a beat without an answer", () => {
   });
 });
 
+describe("a beat that is refused whatever is changed about it", () => {
+  it.each(["wrong-checksum", "absurd-time"])("as %s is not sent again and again", async (because) => {
+    const rouse = scriptedRouse();
+    rouse.script.instead = ({ path, body }) =>
+      path === "/api/v1/heartbeats" ? { status: 422, body: { ...ackOf(body, [], "rejected"), because } } : undefined;
+    const { agent, warnings } = rouse.agent();
+    await rouse.until(() => agent.connection().state === "refused");
+    expect(rouse.beats()).toHaveLength(6);
+    expect(warnings).toEqual([expect.stringContaining(`refused as ${because}`)]);
+  });
+});
+
 describe("an agent whose clock is absurd", () => {
   it("goes on with Rouse's time", async () => {
     const rouse = scriptedRouse();

@@ -11,6 +11,9 @@ import { tellTime } from "./tell-time.ts";
 /** What changed is told at once, but not more often than this. */
 const leastBetweenMs = 250;
 
+/** A beat that is still refused after so many changes is not sent again at once. */
+const mostRepairs = 5;
+
 type Settled = Exclude<Outcome, { kind: "later" }>;
 
 /** `begin`: which life this is. `look`: who else numbers its beats. */
@@ -58,7 +61,8 @@ export function sendBeats(parts: BeatParts) {
   let lastBuiltAt = Number.NEGATIVE_INFINITY;
   let dueAt = 0;
   let alarm: (() => void) | null = null;
-  let damaged = 0;
+  /** How often the same beat was put right. */
+  let repairs = 0;
 
   const sender = sendUntilAnswered<Message>({
     isOver: link.isOver,
@@ -125,7 +129,7 @@ export function sendBeats(parts: BeatParts) {
       case "beat":
         return {
           path: "/api/v1/heartbeats",
-          body: damaged > 2 ? message.beat : await withChecksum(message.beat),
+          body: repairs > 2 ? message.beat : await withChecksum(message.beat),
           understands: isAck,
         };
     }
@@ -175,7 +179,7 @@ export function sendBeats(parts: BeatParts) {
     if (outcome.kind === "refused") return null;
     const ack = outcome.body as HeartbeatAck;
     if (ack.status === "rejected") return rejected(message, ack);
-    damaged = 0;
+    repairs = 0;
     // A number that was never sent before, and yet was heard: somebody else numbers beats of this agent.
     const clashes = ack.status !== "accepted" && attempts === 1;
     if (clashes) {
@@ -199,14 +203,14 @@ export function sendBeats(parts: BeatParts) {
         replaced("a later life of it has begun");
         return null;
       case "wrong-checksum":
-        damaged += 1;
+        if (++repairs > mostRepairs) break;
         return message;
       case "absurd-time":
+        if (++repairs > mostRepairs) break;
         time.follow(ack.receivedAt);
         return { kind: "beat", beat: { ...beat, timestamp: time.isoAt(steadyNow()) }, told };
-      default:
-        return refused(ack.problem ?? `a beat was refused as ${ack.because}`);
     }
+    return refused(ack.problem ?? `a beat was refused as ${ack.because}`);
   }
 
   /** The next try is the next beat, which may be another one. */

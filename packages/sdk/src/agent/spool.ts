@@ -39,7 +39,10 @@ export async function openSpool(env: Environment, agentId: string, taskId: strin
 function spoolIn(files: Files, folder: string): Spool {
   let number = 0;
 
+  /** Another program of this user may have put anything there: to read a pipe would take for ever. */
   async function read(file: string): Promise<Spooled[]> {
+    const found = await files.lstat(`${folder}/${file}`).catch(() => null);
+    if (found?.isFile() !== true || found.size > largestFile) return [];
     const said = parseOrNull(await files.readFile(`${folder}/${file}`, "utf8").catch(() => ""));
     if (!isObject(said) || !("state" in said)) return [];
     const { step, name, state } = said;
@@ -87,4 +90,8 @@ function spoolIn(files: Files, folder: string): Spool {
   };
 }
 
-const fileName = /^\d{12}-\d+\.json$/;
+/** Whatever begins with 9 is none of ours: the numbers after it would need more digits than are read. */
+const fileName = /^[0-8]\d{11}-\d+\.json$/;
+
+/** Four times the largest state of a checkpoint. */
+const largestFile = 64 * 1024 * 1024;

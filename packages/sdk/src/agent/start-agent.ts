@@ -71,6 +71,7 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
     stop: stopping.stop,
     changed,
     onWarning,
+    onMistake: link.tellMistake,
   });
   const hasBegun = (): boolean => isGuest || beats.hasBegun();
   const steps = sendSteps(who.id, link, hasBegun);

@@ -1,4 +1,5 @@
 import type { StopRequest } from "./agent-api.ts";
+import { shorten } from "./gather-facts.ts";
 import { hostProcess, within } from "./surroundings.ts";
 
 /** As long as Rouse itself waits after SIGTERM, by default. */
@@ -21,7 +22,7 @@ export function stopAgent({ onWarning, lastWords }: StopParts) {
   async function give(request: StopRequest, to: Iterable<(request: StopRequest) => unknown>): Promise<boolean> {
     const outcomes = await Promise.allSettled([...to].map(async (take) => take(request)));
     for (const outcome of outcomes)
-      if (outcome.status === "rejected") onWarning(`a handler of onStop failed: ${outcome.reason}`);
+      if (outcome.status === "rejected") onWarning(`a handler of onStop failed: ${shorten(outcome.reason, 500)}`);
     return outcomes.length > 0;
   }
 

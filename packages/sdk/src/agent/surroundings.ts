@@ -21,6 +21,7 @@ export interface Files {
   rename(from: string, to: string): Promise<void>;
   rm(path: string, options: { force: true }): Promise<void>;
   stat(path: string): Promise<{ isDirectory(): boolean }>;
+  lstat(path: string): Promise<{ isFile(): boolean; readonly size: number }>;
   open(path: string, flags: string, mode?: number): Promise<OpenFile>;
 }
 

@@ -40,8 +40,14 @@ describe("a shared rate limit", () => {
     expect([limit.waiting(), warnings]).toEqual([0, []]);
   });
 
-  it("goes on by itself where Rouse hangs, refuses its token or knows another allowance, and asks no more for a while", async () => {
-    for (const answer of ["hangs", { status: 401, body: {} }, { status: 200, body: {} }, refused(false)] as const) {
+  it("goes on by itself where Rouse hangs, refuses its token, knows another allowance or says what no Rouse says, and asks no more for a while", async () => {
+    for (const answer of [
+      "hangs",
+      { status: 401, body: {} },
+      { status: 200, body: {} },
+      reserved(3_600_001),
+      refused(false),
+    ] as const) {
       const { limit, asked, warnings } = limitWith(answer);
       for (let i = 0; i < 50; i++) await limit.take({ requests: 1 });
       expect([asked.length, warnings.length]).toEqual([1, 1]);

@@ -15,6 +15,8 @@ export interface SharedRateLimitOptions<D extends string> extends ConnectOptions
 /** Nobody waits longer than this for a monitor that hangs. */
 const longestAnswer = 2000;
 const longestPause = 60_000;
+/** Rouse refuses whoever would have to wait longer. */
+const longestWait = 3_600_000;
 
 /**
  * A rate limit that is shared by all processes that name it, through Rouse, which says to each how long to wait: first come, first served. Without
@@ -50,7 +52,8 @@ export function createSharedRateLimit<D extends string>(options: SharedRateLimit
       if (performance.now() < askAgainAt) return 0;
       try {
         const { waitMs } = await takeFromRateLimit(line, name, { cost: cost as Record<string, number>, allow }, signal);
-        if (!(waitMs >= 0)) throw new Fault("daemon-unreachable", "the answer is none to this question");
+        if (!(waitMs >= 0 && waitMs <= longestWait))
+          throw new Fault("daemon-unreachable", "the answer is none to this question");
         failures = 0;
         return performance.now() + waitMs;
       } catch (error) {

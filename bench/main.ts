@@ -7,7 +7,6 @@ import { type LoadPlan, runLoad } from "./load.ts";
 import { benchRecovery } from "./recovery.ts";
 import { formatTable, type Line, machine } from "./report.ts";
 import { benchRestart } from "./restart.ts";
-import { beat } from "./sdk/heartbeat.ts";
 import { benchSdk } from "./sdk.ts";
 import { benchSnapshots } from "./snapshots.ts";
 import { cleanUpOnExit } from "./start-servers.ts";
@@ -130,7 +129,6 @@ const [role, argument = ""] = process.argv.slice(2);
 // A bench starts this program again for the processes it needs beside the daemon.
 if (role === "load") process.stdout.write(JSON.stringify(await runLoad(JSON.parse(argument) as LoadPlan)));
 else if (role === "echo") startEchoServer(Number(argument));
-else if (role === "beats") await beat(JSON.parse(argument));
 else if (role === "relay") await relay(process.argv.slice(3));
 else await runBench();
 

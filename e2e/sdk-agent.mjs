@@ -49,6 +49,15 @@ const modes = {
     });
     note("ready");
   },
+  /** Has nothing to do as soon as its file is there. */
+  async leave() {
+    await until(() => existsSync(`${log}.1`));
+    note("leaves");
+  },
+  /** Waits for a checkpoint, and for nothing else. */
+  async save() {
+    note((await agent.checkpoint(1, {})).state);
+  },
   /** Tells a step whenever its file says so. */
   async steps() {
     for (let n = 1; ; n++) {

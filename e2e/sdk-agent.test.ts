@@ -1,7 +1,9 @@
+import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { cleanUp, makeFolder } from "./clean-up.ts";
+import { afterwards, cleanUp, makeFolder } from "./clean-up.ts";
 import { endHeldAfterwards } from "./held-agents.ts";
 import { run } from "./published-packages.ts";
 import { type Running, repository, startProgram } from "./run-rouse.ts";
@@ -75,6 +77,34 @@ const pidIn = (watched: Watched, nth = 0): number =>
 const portOf = (daemon: Daemon): string => new URL(daemon.url).port;
 const restart = (daemon: Daemon): Promise<Daemon> =>
   startDaemon({ home: daemon.home, args: ["--port", portOf(daemon)] });
+
+describe("an agent whose Rouse takes its connection and never answers", () => {
+  async function startBeforeSilence(mode: string): Promise<Watched & { readonly process: Running }> {
+    const watched = watchLog();
+    const silence = createServer(() => watched.allow(1));
+    await once(silence.listen(0, "127.0.0.1"), "listening");
+    afterwards(() => void silence.close());
+    const environment = {
+      AGENT_NAME: "a",
+      ROUSE_URL: `http://127.0.0.1:${(silence.address() as AddressInfo).port}`,
+      ROUSE_TOKEN: "t",
+    };
+    const words = [program, mode, watched.log, "task"];
+    return { ...watched, process: startProgram(process.execPath, words, { home: makeFolder(), environment }) };
+  }
+
+  it("ends as soon as it has nothing to do, before the answer is given up", async () => {
+    const agent = await startBeforeSilence("leave");
+    expect(await agent.process.ended).toMatchObject({ code: 0, stderr: "" });
+    expect(agent.lines().slice(1)).toEqual(["leaves"]);
+  });
+
+  it("does not end while its author waits for a checkpoint, which is kept on disk in the end", async () => {
+    const agent = await startBeforeSilence("save");
+    expect(await agent.process.ended).toMatchObject({ code: 0, stderr: "" });
+    expect(agent.lines().at(-1)).toBe("queued");
+  });
+});
 
 describe("an agent that was started by hand", () => {
   it("is known by its first word, and hears a nudge", async () => {

@@ -31,7 +31,7 @@ import {
 } from "@rouse/contract";
 import { agentPath, taskPath } from "./agent-path.ts";
 import { type AskAndAnswer, askAndAnswer } from "./ask-and-answer.ts";
-import { ask, askAll, type Call, faultOf, type Once, searchFor, send, withSearch } from "./call-api.ts";
+import { ask, askAll, type Once, searchFor, withSearch } from "./call-api.ts";
 import {
   type EventFilter,
   type EventStreamOptions,
@@ -41,6 +41,7 @@ import {
 } from "./follow-events.ts";
 import { type ConnectOptions, type Line, openLine } from "./open-line.ts";
 import { type CheckpointCalls, checkpointCalls } from "./save-checkpoints.ts";
+import { type Call, faultOf, send } from "./send.ts";
 import { takeFromRateLimit } from "./take-from-rate-limit.ts";
 import { type TaskCalls, workOnTasks } from "./work-on-tasks.ts";
 

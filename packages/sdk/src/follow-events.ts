@@ -1,6 +1,7 @@
 import { type DurationMs, type EventType, Fault, type RouseEvent, type SavedEvent, seconds } from "@rouse/contract";
-import { ask, authorised, faultOf, unreachable } from "./call-api.ts";
+import { ask } from "./call-api.ts";
 import type { Line } from "./open-line.ts";
+import { authorised, faultOf, unreachable } from "./send.ts";
 
 export interface EventFilter {
   /** Only events with a larger id. */

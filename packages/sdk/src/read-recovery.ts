@@ -1,5 +1,5 @@
 import type { LostWork, RecoveryContext, WorkspaceSnapshot } from "@rouse/contract";
-import { parseOrNull } from "./call-api.ts";
+import { parseOrNull } from "./send.ts";
 
 /**
  * What Rouse told an agent that it brought back, read from the agent's environment: where to go on, why, and what was

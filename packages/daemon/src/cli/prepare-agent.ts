@@ -84,7 +84,7 @@ export async function prepareAgent(here: Surroundings, wishes: AgentWishes, surf
     store: daemon.url === null ? null : (readStore(home)?.store ?? null),
     command: [...command],
     cwd: resolve(here.workingFolder, wishes.cwd ?? "."),
-    env: environmentFor(base, { agentId, taskId, incarnation }, { url, token }),
+    env: environmentFor(base, { agentId, taskId, incarnation }, { url, token, home }),
     ...surface,
     // A terminal would echo our messages and cut long ones off; Claude Code does not even start with one as its input.
     ...(takesMessages(command) && !surface.foreground ? { io: "pipes" as const } : {}),

@@ -65,7 +65,7 @@ export async function startAgain(
       ? null
       : leaveRecovery(home, agentId, incarnation, withConversation(revival, plan));
   const life = { agentId, taskId: spec.taskId, incarnation };
-  const env = environmentFor(spec.env, life, { url: where, token }, left?.line);
+  const env = environmentFor(spec.env, life, { url: where, token, home }, left?.line);
   // `command` stays as it was given: each life is resumed from it.
   const { resumed: _, session: __, opening: ___, ...first } = spec;
   const next: Spec = {

@@ -1,6 +1,6 @@
-import { parseOrNull } from "../call-api.ts";
 import { type Line, openLine } from "../open-line.ts";
 import { isObject } from "../read-recovery.ts";
+import { parseOrNull } from "../send.ts";
 import type { AgentOptions } from "./agent-api.ts";
 import { type Environment, homeIn, loadFiles } from "./surroundings.ts";
 

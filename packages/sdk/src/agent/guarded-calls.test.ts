@@ -108,6 +108,26 @@ describe("breakers of tools", () => {
     expect(result).toMatchObject({ kind: "tool_result", cancelled: true });
   });
 
+  it("an isFailure that throws keeps nobody from what came of the call", async () => {
+    const { agent } = scriptedRouse().agent();
+    const isFailure = (): boolean => {
+      throw new Error("a mistake in isFailure");
+    };
+    expect(await agent.tool("a", 0, () => "value", { isFailure })).toBe("value");
+    expect(await fails(agent.tool("a", 0, down, { isFailure }))).toMatchObject({ message: "down" });
+    expect(agent.breaker("tool_execution/a").save()).toMatchObject({ failures: { length: 1 } });
+  });
+
+  it("are never more than Rouse keeps: where all have something to remember, new ones share one", async () => {
+    const { agent } = scriptedRouse().agent({ breakers: { tool_execution: { failureThreshold: 1000 } } });
+    for (let i = 0; i < 300; i++) await fails(agent.tool(`made-up-${i}`, 0, down));
+    expect(agent.breaker("tool_execution/made-up-0").name).toBe("tool_execution/made-up-0");
+    expect(agent.breaker("tool_execution/made-up-299").name).toBe("tool_execution/_");
+    expect(agent.breaker("tool_execution/_").save()).toMatchObject({ failures: { length: expect.any(Number) } });
+    expect(await agent.tool("one-more", 0, () => "fine")).toBe("fine");
+    expect(agent.breaker("external_api").name).toBe("external_api");
+  });
+
   it("a call that the general one refuses takes no trial from the tool's own", async () => {
     const { agent } = scriptedRouse().agent({
       breakers: {

@@ -1,7 +1,7 @@
 import type { Fault } from "@rouse/contract";
-import { type Call, faultOf, isProblem, send } from "../call-api.ts";
 import { readRetryAfter } from "../guard/retry-after.ts";
 import type { Line } from "../open-line.ts";
+import { type Call, faultOf, isProblem, type Send } from "../send.ts";
 import type { Connection } from "./agent-api.ts";
 
 /** A call whose answer is known by its shape: whatever else answers there is no Rouse. */
@@ -18,6 +18,7 @@ export type Outcome =
 export interface LinkParts {
   /** Asked anew after every failure: token and address may have changed. */
   readonly find: () => Promise<Line | string>;
+  readonly send: Promise<Send>;
   readonly onWarning: (text: string) => void;
 }
 
@@ -27,8 +28,9 @@ const toldAfter = 3;
 export type Link = ReturnType<typeof openLink>;
 
 /** The one connection that beats, steps and checkpoints share, and what is known of it. */
-export function openLink({ find, onWarning }: LinkParts) {
+export function openLink({ find, send: sending, onWarning }: LinkParts) {
   let line: Line | null = null;
+  let send: Send | null = null;
   let state: Connection["state"] = "connecting";
   let problem: string | null = null;
   let lastAnswerAt: Date | null = null;
@@ -90,6 +92,7 @@ export function openLink({ find, onWarning }: LinkParts) {
   }
 
   async function ask(at: Line, call: LinkCall): Promise<Outcome> {
+    send ??= await sending;
     const answer = await send(at, call);
     const { status, body } = answer;
     if (call.understands(body)) return heard({ kind: "answered", body, status });

@@ -1,4 +1,4 @@
-import type { Breaker, BreakerNews, BreakerRules, CallEnd, Ticket } from "@rouse/contract";
+import type { BreakerNews, BreakerRules, CallEnd, Ticket } from "@rouse/contract";
 import {
   BreakerOpenError,
   type BreakerOptions,
@@ -19,6 +19,11 @@ const builtIn: Rules = {
 /** As many of one agent as Rouse keeps, and a few to spare. */
 const mostBreakers = 180;
 const mostNews = 100;
+/** What those share for whom there is no place. */
+const others = "/_";
+
+const rootOf = (operation: string): string => operation.split("/", 1)[0] ?? operation;
+const isPart = (operation: string): boolean => operation.includes("/");
 
 export interface GuardOptions<T> {
   readonly signal?: AbortSignal | undefined;
@@ -45,7 +50,7 @@ export function ownBreakers(given: Rules, changed: () => void) {
   let changes = 0;
 
   const rulesOf = (operation: string): Partial<BreakerRules> => {
-    const root = operation.split("/", 1)[0] ?? operation;
+    const root = rootOf(operation);
     return { ...builtIn[root], ...own[root], ...own[operation] };
   };
 
@@ -67,19 +72,18 @@ export function ownBreakers(given: Rules, changed: () => void) {
     const operation = operationOf(name);
     const known = all.get(operation) as CircuitBreaker<T> | undefined;
     if (known !== undefined) return known;
-    if (all.size >= mostBreakers) forgetOne();
+    const isRoom = all.size < mostBreakers || forgetOne();
+    if (!isRoom && isPart(operation) && !operation.endsWith(others)) return get(rootOf(operation) + others, options);
     const made = create<T>(operation, options);
     all.set(operation, made as CircuitBreaker);
     return made;
   }
 
   /** The oldest that has nothing to remember: names of tools may be made up without end. */
-  function forgetOne(): void {
+  function forgetOne(): boolean {
     for (const [operation, breaker] of all)
-      if (operation.includes("/") && isUntroubled(breaker.save())) {
-        all.delete(operation);
-        return;
-      }
+      if (isPart(operation) && breaker.isUntroubled()) return all.delete(operation);
+    return false;
   }
 
   /** One call behind several breakers. It begins only when all let it, and then counts once with each. */
@@ -104,17 +108,15 @@ export function ownBreakers(given: Rules, changed: () => void) {
       if (fallback === undefined) throw ticket;
       return fallback(ticket);
     }
-    let how: CallEnd = "failed";
+    let value: T;
     try {
-      const value = await call();
-      how = judgeValue(value, isFailure);
-      return value;
+      value = await call();
     } catch (error) {
-      how = judgeError(error, signal, isFailure);
+      leave(judgeError(error, signal, isFailure));
       throw error;
-    } finally {
-      leave(how);
     }
+    leave(judgeValue(value, isFailure));
+    return value;
   }
 
   function tell(operation: string): BreakerNews[] {
@@ -156,5 +158,3 @@ export function ownBreakers(given: Rules, changed: () => void) {
 }
 
 export type OwnBreakers = ReturnType<typeof ownBreakers>;
-
-const isUntroubled = (saved: Breaker): boolean => saved.state === "closed" && saved.failures.length === 0;

@@ -1,6 +1,6 @@
 import { Fault } from "@rouse/contract";
-import { parseOrNull } from "../call-api.ts";
 import { isObject } from "../read-recovery.ts";
+import { parseOrNull } from "../send.ts";
 import type { AgentStep } from "./agent-api.ts";
 import type { Identity } from "./identity.ts";
 import type { Link, LinkCall, Outcome } from "./link.ts";

@@ -164,6 +164,16 @@ describe("checkpoints on disk", () => {
     expect(spool(home)).toEqual([]);
   });
 
+  it("lie where Rouse has told the agent, whatever data folder it would find by itself", async () => {
+    const [own, told] = [makeHome(), makeHome()];
+    const rouse = scriptedRouse();
+    rouse.script.instead = ({ path }) => (path.endsWith("/checkpoints") ? unreachable : undefined);
+    const env = { ROUSE_HOME: own, ROUSE_UNSENT: join(told, "unsent") };
+    expect(await rouse.agent({ task: "t", env }).agent.checkpoint(1, {})).toEqual({ state: "queued", step: 1 });
+    expect(spool(told)).toHaveLength(1);
+    expect(readdirSync(own)).toEqual([]);
+  });
+
   it("that are half written or not ours are left alone", async () => {
     const home = makeHome();
     const { mkdirSync, writeFileSync } = await import("node:fs");

@@ -153,7 +153,7 @@ export function saveInOrder({ who, link, breakers, mayBegin, openSpool, onSaved 
     sender.wake();
     const { state: how } = link.connection();
     if (isHeldUp || !(how === "connected" || how === "connecting")) void keepAll();
-    return saved;
+    return awaited(saved);
   }
 
   return {
@@ -183,3 +183,9 @@ export function saveInOrder({ who, link, breakers, mayBegin, openSpool, onSaved 
 }
 
 export type CheckpointSaver = ReturnType<typeof saveInOrder>;
+
+/** Keeps the program alive until then: its author waits for it. */
+function awaited<T>(happens: Promise<T>): Promise<T> {
+  const timer = setInterval(() => undefined, 2 ** 31 - 1);
+  return happens.finally(() => clearInterval(timer));
+}

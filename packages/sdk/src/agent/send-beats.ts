@@ -5,7 +5,7 @@ import type { Identity } from "./identity.ts";
 import type { Link, LinkCall, Outcome } from "./link.ts";
 import type { OwnBreakers } from "./own-breakers.ts";
 import { sendUntilAnswered } from "./send-until-answered.ts";
-import { afterMs, steadyNow } from "./surroundings.ts";
+import { afterMs, hashOf, steadyNow } from "./surroundings.ts";
 import { tellTime } from "./tell-time.ts";
 
 /** What changed is told at once, but not more often than this. */
@@ -129,8 +129,9 @@ export function sendBeats(parts: BeatParts) {
       case "beat":
         return {
           path: "/api/v1/heartbeats",
-          body: repairs > 2 ? message.beat : await withChecksum(message.beat),
+          ...(repairs > 2 ? { body: message.beat } : { text: await sealed(message.beat) }),
           understands: isAck,
+          background: true,
         };
     }
   }
@@ -259,12 +260,14 @@ export type BeatSender = ReturnType<typeof sendBeats>;
 
 const registration = ({ id, type, task }: Identity): LinkCall => ({
   path: "/api/v1/agents",
+  background: true,
   body: { agentId: id, ...(type === null ? {} : { agentType: type }), ...(task === null ? {} : { taskId: task }) },
   understands: (body) => isObject(body) && typeof body["incarnation"] === "number",
 });
 
 const lastBeats = (id: string): LinkCall => ({
   path: `/api/v1/agents/${encodeURIComponent(id)}/heartbeats?limit=20`,
+  background: true,
   understands: (body) => isObject(body) && Array.isArray(body["heartbeats"]),
 });
 
@@ -286,10 +289,9 @@ const highest = (beats: readonly Numbered[]): number => Math.max(0, ...beats.map
 const isAck = (body: unknown): boolean =>
   isObject(body) && typeof body["status"] === "string" && Array.isArray(body["commands"]);
 
-/** Where there is no WebCrypto (a page without TLS) a beat goes without. */
-async function withChecksum(beat: Heartbeat): Promise<Heartbeat> {
-  const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
-  if (subtle === undefined) return beat;
-  const hash = await subtle.digest("SHA-256", new TextEncoder().encode(canonicalJson(beat)));
-  return { ...beat, checksum: [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, "0")).join("") };
+/** The beat as it is sent, with its checksum; without one where nothing can make it (a page without TLS). */
+async function sealed(beat: Heartbeat): Promise<string> {
+  const text = canonicalJson(beat);
+  const checksum = await hashOf(text);
+  return checksum === null ? text : `${text.slice(0, -1)},"checksum":"${checksum}"}`;
 }

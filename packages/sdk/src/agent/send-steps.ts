@@ -70,5 +70,6 @@ export type StepSender = ReturnType<typeof sendSteps>;
 const callOf = (agentId: string, events: readonly StepEvent[]): LinkCall => ({
   path: `/api/v1/agents/${encodeURIComponent(agentId)}/steps`,
   body: events,
+  background: true,
   understands: (body) => isObject(body) && typeof body["accepted"] === "number",
 });

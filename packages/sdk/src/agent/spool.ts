@@ -1,5 +1,5 @@
-import { parseOrNull } from "../call-api.ts";
 import { isObject } from "../read-recovery.ts";
+import { parseOrNull } from "../send.ts";
 import { type Environment, type Files, homeIn, hostProcess, loadFiles } from "./surroundings.ts";
 
 /** A checkpoint as it waits. `text`: the state as JSON. */
@@ -14,8 +14,8 @@ export interface Spooled extends WaitingCheckpoint {
 }
 
 /**
- * Checkpoints that Rouse could not take yet, on disk: `$ROUSE_HOME/unsent/AGENT/TASK`, only for its owner. The next life
- * of the agent sends what this one could not.
+ * Checkpoints that Rouse could not take yet, on disk: `$ROUSE_HOME/unsent/AGENT/TASK`, only for its owner; an agent that
+ * Rouse started is told the folder, because all its lives must mean the same. The next one sends what this one could not.
  */
 export interface Spool {
   /** What an earlier life left, oldest first. */
@@ -28,12 +28,13 @@ export interface Spool {
 /** `null` where there is no data folder of a Rouse: then checkpoints wait in memory. */
 export async function openSpool(env: Environment, agentId: string, taskId: string): Promise<Spool | null> {
   const [home, files] = [homeIn(env), await loadFiles()];
-  if (home === null || files === null) return null;
-  const isThere = await files.stat(home).then(
+  const folder = env["ROUSE_UNSENT"] || (home === null ? null : `${home}/unsent`);
+  if (folder === null || files === null) return null;
+  const isThere = await files.stat(folder.replace(/[\\/][^\\/]*$/, "")).then(
     (found) => found.isDirectory(),
     () => false,
   );
-  return isThere ? spoolIn(files, `${home}/unsent/${agentId}/${taskId}`) : null;
+  return isThere ? spoolIn(files, `${folder}/${agentId}/${taskId}`) : null;
 }
 
 function spoolIn(files: Files, folder: string): Spool {

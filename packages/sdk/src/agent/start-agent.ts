@@ -1,5 +1,6 @@
 import { Fault, type RecoveryContext } from "@rouse/contract";
 import { checkRules } from "../guard/breaker.ts";
+import { type Send, send } from "../send.ts";
 import type { Agent, AgentOptions } from "./agent-api.ts";
 import type { Describing } from "./describe-call.ts";
 import { findRouse } from "./find-rouse.ts";
@@ -50,7 +51,7 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
     }
   };
   let recovered: RecoveryContext | null = who.recovered;
-  const link = openLink({ find: () => findRouse(options, env), onWarning });
+  const link = openLink({ find: () => findRouse(options, env), send: wayOf(options).catch(() => send), onWarning });
   const speaker = speakFor(who.id, env);
   const isGuest = speaker.host !== null;
   const changed = (): void => {
@@ -177,6 +178,10 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
     close,
   };
 }
+
+/** An agent whose author gave a way of their own goes that way. */
+const wayOf = async ({ fetch }: AgentOptions): Promise<Send> =>
+  fetch === undefined ? (await import("../send-over-http.ts")).sendByTheBestWay() : send;
 
 const undescribed: Describing = { describe: () => null, describeError: () => null };
 

@@ -2,6 +2,7 @@
 export interface HostProcess {
   readonly pid: number;
   readonly env: Record<string, string | undefined>;
+  getBuiltinModule?: (name: string) => unknown;
   kill(pid: number, signal: string | number): true;
   on(event: "SIGTERM", hear: () => void): unknown;
   off(event: "SIGTERM", hear: () => void): unknown;
@@ -12,6 +13,23 @@ export const hostProcess = (): HostProcess | null => {
   const found = (globalThis as { process?: Partial<HostProcess> }).process;
   return typeof found?.pid === "number" && typeof found.on === "function" ? (found as HostProcess) : null;
 };
+
+interface NodeCrypto {
+  /** As hex. */
+  hash?(algorithm: "sha256", text: string): string;
+}
+
+let nodeCrypto: NodeCrypto | undefined;
+
+/** SHA-256 in hex. At once on Node, where a job for another thread costs far more; `null` where nothing can make it. */
+export async function hashOf(text: string): Promise<string | null> {
+  nodeCrypto ??= hostProcess()?.getBuiltinModule?.("node:crypto") as NodeCrypto | undefined;
+  if (nodeCrypto?.hash !== undefined) return nodeCrypto.hash("sha256", text);
+  const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
+  if (subtle === undefined) return null;
+  const hash = await subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
 
 /** As much of `node:fs/promises` as is used here. */
 export interface Files {

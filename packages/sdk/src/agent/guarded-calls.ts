@@ -9,6 +9,14 @@ import { afterMs } from "./surroundings.ts";
 /** A call that takes longer is told as open at once. */
 const toldAfterMs = 1000;
 
+interface CallSettled<T> {
+  readonly failed: boolean;
+  /** Broken off, or held back by a breaker. */
+  readonly neverRan: boolean;
+  readonly error?: unknown;
+  readonly value?: T;
+}
+
 interface CallParts {
   readonly facts: Facts;
   readonly breakers: OwnBreakers;
@@ -47,22 +55,24 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
     operations: readonly string[],
     call: (signal: AbortSignal) => T | Promise<T>,
     options: ToolOptions<T>,
-    settled: (end: { readonly failed: boolean; readonly error?: unknown; readonly value?: T }) => void,
+    settled: (end: CallSettled<T>) => void,
   ): Promise<T> {
     const { signal, release } = joinSignals(stopping, options.signal);
+    let failed = false;
     try {
       options.signal?.throwIfAborted();
-      let failed = false;
       const isFailure: ToolOptions<T>["isFailure"] = (outcome) => {
-        failed = options.isFailure?.(outcome) ?? "error" in outcome;
+        failed = "error" in outcome;
+        failed = options.isFailure?.(outcome) ?? failed;
         return failed;
       };
       const guard = { signal, isFailure, fallback: options.fallback };
       const value = await breakers.guard(operations, () => call(signal), guard);
-      settled({ failed, value });
+      settled({ failed, neverRan: false, value });
       return value;
     } catch (error) {
-      settled({ failed: !signal.aborted, error });
+      // One that was broken off, or that a breaker did not let through, failed at nothing.
+      settled({ failed, neverRan: signal.aborted || error instanceof BreakerOpenError, error });
       throw error;
     } finally {
       release();
@@ -85,16 +95,15 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
       [`tool_execution/${targetOf(of.tool)}`, "tool_execution"],
       call,
       options,
-      ({ failed, value, ...end }) => {
+      ({ failed, neverRan, value, ...end }) => {
         close();
         const result = "error" in end ? describeError(end.error) : describe(value);
-        const neverRan = "error" in end && (!failed || end.error instanceof BreakerOpenError);
-        if (failed && !neverRan) facts.failed();
+        if (failed) facts.failed();
         const tokens = facts.tokenCount();
         tell({
           kind: "tool_result",
           ...of,
-          failed,
+          failed: failed || neverRan,
           ...(neverRan ? { cancelled: true } : {}),
           ...(result === null ? {} : { text_digest: result.digest, text_class: result.class }),
           ...(tokens > 0 ? { tokens } : {}),
@@ -139,7 +148,7 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
       const patient = fetchWithRetry({ isRetryable, onRetry, ...(signal === null ? {} : { signal }) }, once);
       return await patient(input, init);
     } catch (error) {
-      if (signal?.aborted !== true) facts.failed();
+      if (signal?.aborted !== true && !(error instanceof BreakerOpenError)) facts.failed();
       throw error;
     } finally {
       endWait();

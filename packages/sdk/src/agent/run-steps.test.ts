@@ -116,6 +116,22 @@ describe("a list of steps", () => {
     rmSync(folder, { recursive: true });
   });
 
+  it.each([
+    ["an address below that of Rouse", problem(404, "not-found", "no such path")],
+    ["a token of another agent", problem(403, "forbidden", "only for x")],
+  ])("runs, and its checkpoints wait, with %s", async (_, answer) => {
+    const rouse = scriptedRouse();
+    // No later try makes it go on.
+    rouse.script.instead = ({ path }) =>
+      path === "/api/v1/agents" && rouse.to(path).length > 1 ? new Promise(() => undefined) : answer;
+    const { agent } = rouse.agent({ task: "t" });
+    await rouse.until(() => agent.connection().state === "refused");
+    const { ran, list } = listOf("a", "b");
+    expect(await agent.steps(list, start)).toEqual({ done: ["a", "b"] });
+    expect(ran).toHaveLength(2);
+    expect(await agent.checkpoint(2, {})).toEqual({ state: "queued", step: 2 });
+  });
+
   it("starts over with a warning when nobody can say where the task stands", async () => {
     const rouse = scriptedRouse();
     rouse.script.instead = () => ({ status: 200, body: "<html>" });

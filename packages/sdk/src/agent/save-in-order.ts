@@ -26,12 +26,14 @@ interface SavingParts {
   readonly breakers: OwnBreakers;
   /** Its life is known. */
   readonly mayBegin: () => boolean;
+  /** Asked for its life, Rouse gave none: nothing is sent, whatever else it answers. */
+  readonly isKeptOut: () => boolean;
   readonly openSpool: () => Promise<Spool | null>;
   readonly onSaved: (step: number) => void;
 }
 
 /** Checkpoints, one at a time and in order. While Rouse cannot take them they wait, on disk where that is possible. */
-export function saveInOrder({ who, link, breakers, mayBegin, openSpool, onSaved }: SavingParts) {
+export function saveInOrder({ who, link, breakers, mayBegin, isKeptOut, openSpool, onSaved }: SavingParts) {
   const { task, recovered } = who;
   const queue: Waiting[] = [];
   let bytes = 0;
@@ -152,7 +154,7 @@ export function saveInOrder({ who, link, breakers, mayBegin, openSpool, onSaved 
     });
     sender.wake();
     const { state: how } = link.connection();
-    if (isHeldUp || !(how === "connected" || how === "connecting")) void keepAll();
+    if (isHeldUp || isKeptOut() || !(how === "connected" || how === "connecting")) void keepAll();
     return saved;
   }
 

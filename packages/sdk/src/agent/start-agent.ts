@@ -80,7 +80,7 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
       ? Promise.reject(new Fault("bad-request", needsTask))
       : import("./work-on-task.ts").then(({ workOnTask }) =>
           workOnTask({
-            ...{ who: { ...who, task }, env, link, breakers, mayBegin: hasBegun, life: beats.life },
+            ...{ who: { ...who, task }, env, link, breakers, mayBegin: hasBegun, isKeptOut: beats.isKeptOut, life: beats.life },
             ...{ phase: facts.phase, progress: facts.progress, onSaved: facts.saved },
           }),
         );

@@ -132,6 +132,17 @@ describe("a list of steps", () => {
     expect(await agent.checkpoint(2, {})).toEqual({ state: "queued", step: 2 });
   });
 
+  it("runs with one warning when Rouse started the agent without this task, whose token may not name it", async () => {
+    const rouse = scriptedRouse();
+    rouse.script.instead = ({ path }) =>
+      path.includes("/tasks/") ? problem(403, "forbidden", "only for w, and may not name task t") : undefined;
+    const env = { ROUSE_AGENT_ID: "w", ROUSE_TOKEN: "t", ROUSE_INCARNATION: "1" };
+    const { agent, warnings } = rouse.agent({ task: "t", token: undefined, env } as never);
+    const { list } = listOf("a", "b");
+    expect(await agent.steps(list, start)).toEqual({ done: ["a", "b"] });
+    expect(warnings).toEqual([expect.stringMatching(/may not name task t\. Start the agent with it: rouse spawn --task t$/)]);
+  });
+
   it("starts over with a warning when nobody can say where the task stands", async () => {
     const rouse = scriptedRouse();
     rouse.script.instead = () => ({ status: 200, body: "<html>" });

@@ -75,11 +75,21 @@ export function saveInOrder({ who, link, breakers, mayBegin, isKeptOut, openSpoo
       await keepAll();
       return { kind: "later", waitMs: ticket.retryAfterMs, slow: false };
     }
-    const outcome = await link.exchange(callFor(one));
+    const outcome = orLater(await link.exchange(callFor(one)));
     if (!(ticket instanceof BreakerOpenError)) breaker.leave(ticket, outcome.kind === "later" ? "failed" : "succeeded");
     isHeldUp = outcome.kind === "later";
     if (isHeldUp) await keepAll();
     return outcome;
+  }
+
+  /** A task that Rouse was not told of at the start is no fault in the state: the work goes on, and what was done is kept here. */
+  function orLater(outcome: Outcome): Outcome {
+    if (!who.isTaskUnknown || outcome.kind !== "refused" || outcome.fault.code !== "forbidden") return outcome;
+    link.warnOnce(
+      "forbidden",
+      `Rouse takes no checkpoints of task ${task}, so they wait here: ${outcome.fault.message}. Start the agent with it: rouse spawn --task ${task}`,
+    );
+    return { kind: "later", waitMs: 0, slow: true };
   }
 
   const callFor = ({ step, name, text }: Waiting): LinkCall => ({

@@ -39,6 +39,22 @@ describe("a list of steps", () => {
     ]);
   });
 
+  it("may hand on another kind of state from each step to the next, with their types", async () => {
+    const { agent } = scriptedRouse().agent({ task: "t" });
+    const look = async (topic: string) => ({ topic, facts: [`${topic} can dance`] });
+    const write = ({ facts }: { facts: string[] }) => ({ text: facts.join(", ") });
+    const essay = await agent.steps(
+      [
+        { name: "look", run: look },
+        { name: "write", run: write },
+        { name: "sign", run: ({ text }) => ({ text: `${text}.`, length: text.length }) },
+      ],
+      "bees",
+    );
+    const text: string = essay.text;
+    expect([text, essay.length]).toEqual(["bees can dance.", 14]);
+  });
+
   it("goes on after the newest checkpoint that can be read, and says that the next step may have begun", async () => {
     const rouse = scriptedRouse();
     rouse.script.chain = [kept("c3", 3, "c", {}), kept("c2", 2, "b", { done: ["a", "b"] })];
@@ -140,7 +156,9 @@ describe("a list of steps", () => {
     const { agent, warnings } = rouse.agent({ task: "t", token: undefined, env } as never);
     const { list } = listOf("a", "b");
     expect(await agent.steps(list, start)).toEqual({ done: ["a", "b"] });
-    expect(warnings).toEqual([expect.stringMatching(/may not name task t\. Start the agent with it: rouse spawn --task t$/)]);
+    expect(warnings).toEqual([
+      expect.stringMatching(/may not name task t\. Start the agent with it: rouse spawn --task t$/),
+    ]);
   });
 
   it("starts over with a warning when nobody can say where the task stands", async () => {

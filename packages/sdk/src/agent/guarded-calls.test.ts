@@ -200,6 +200,29 @@ describe("errors that Rouse is told of", () => {
   });
 });
 
+it("a call without a function is said in words, and fails no tool", async () => {
+  const { agent } = scriptedRouse().agent();
+  await expect(agent.tool("look", (() => 1) as never, undefined as never)).rejects.toThrow("needs a function to call");
+  await expect(agent.request("llm", undefined as never)).rejects.toThrow("agent.request(name, call) needs a function");
+  expect(agent.breaker("tool_execution/look").save()).toMatchObject({ failures: [] });
+});
+
+it("what a fallback gave is told as no answer of the tool", async () => {
+  const rouse = scriptedRouse();
+  const { agent } = rouse.agent({ breakers: { tool_execution: { failureThreshold: 1 } } });
+  await fails(agent.tool("look", 1, down));
+  expect(await agent.tool("look", 1, down, { fallback: () => "older" as never })).toBe("older");
+  expect(await rouse.until(() => rouse.steps()[3])).toMatchObject({ kind: "tool_result", cancelled: true });
+});
+
+it("a value is returned even when its author's isFailure throws", async () => {
+  const { agent } = scriptedRouse().agent();
+  const isFailure = (): boolean => {
+    throw new Error("of isFailure");
+  };
+  expect(await agent.tool("look", 1, () => "fine", { isFailure })).toBe("fine");
+});
+
 describe("a request", () => {
   it("is behind a breaker of its own, and open like a model's", async () => {
     const rouse = scriptedRouse();

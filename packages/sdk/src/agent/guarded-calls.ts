@@ -59,6 +59,7 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
   ): Promise<T> {
     const { signal, release } = joinSignals(stopping, options.signal);
     let failed = false;
+    let neverRan = false;
     try {
       options.signal?.throwIfAborted();
       const isFailure: ToolOptions<T>["isFailure"] = (outcome) => {
@@ -66,13 +67,20 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
         failed = options.isFailure?.(outcome) ?? failed;
         return failed;
       };
-      const guard = { signal, isFailure, fallback: options.fallback };
+      const { fallback: simpler } = options;
+      const fallback: ToolOptions<T>["fallback"] =
+        simpler &&
+        ((refused) => {
+          neverRan = true;
+          return simpler(refused);
+        });
+      const guard = { signal, isFailure, fallback };
       const value = await breakers.guard(operations, () => call(signal), guard);
-      settled({ failed, neverRan: false, value });
+      settled({ failed, neverRan, value });
       return value;
     } catch (error) {
       // One that was broken off, or that a breaker did not let through, failed at nothing.
-      settled({ failed, neverRan: signal.aborted || error instanceof BreakerOpenError, error });
+      settled({ failed, neverRan: neverRan || signal.aborted || error instanceof BreakerOpenError, error });
       throw error;
     } finally {
       release();
@@ -85,6 +93,7 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
     call: (signal: AbortSignal) => T | Promise<T>,
     options: ToolOptions<T> = {},
   ): Promise<T> {
+    mustBeCall(call, "agent.tool(name, args, call)");
     const of = { id: String(++calls), tool: shorten(name, 200) };
     facts.called();
     const close = open("tool", of.tool, options.timeoutMs);
@@ -117,6 +126,7 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
     call: (signal: AbortSignal) => T | Promise<T>,
     options: ToolOptions<T> = {},
   ): Promise<T> {
+    mustBeCall(call, "agent.request(name, call)");
     const close = open("model", name, options.timeoutMs);
     return run([`external_api/${targetOf(name)}`], call, options, ({ failed }) => {
       close();
@@ -157,6 +167,11 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
   };
 
   return { tool, request, fetch: guardedFetch };
+}
+
+/** The author's slip, such as forgotten arguments: no failure of the tool. */
+function mustBeCall(call: unknown, usage: string): void {
+  if (typeof call !== "function") throw new TypeError(`${usage} needs a function to call, not ${typeof call}`);
 }
 
 /** Aborted with either; `release` leaves nothing behind at a signal that lives as long as the agent. */

@@ -98,6 +98,14 @@ describe("a list of steps", () => {
     await expect(agent.steps(listOf("a", "a").list, start)).rejects.toThrow("two steps are called a");
   });
 
+  it.each([[undefined], [{}], [[() => 1]], [[{ name: "a" }]], [[null]]])(
+    "that is none, such as %j, is refused in words",
+    async (odd) => {
+      const { agent } = scriptedRouse().agent({ task: "t" });
+      await expect(agent.steps(odd as never, start)).rejects.toThrow("steps are a list such as [{ name");
+    },
+  );
+
   it("throws what a step throws, untouched, and what it returns must be JSON", async () => {
     const rouse = scriptedRouse();
     const { agent } = rouse.agent({ task: "t" });

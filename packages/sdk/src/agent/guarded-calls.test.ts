@@ -202,8 +202,10 @@ describe("errors that Rouse is told of", () => {
 
 it("a call without a function is said in words, and fails no tool", async () => {
   const { agent } = scriptedRouse().agent();
-  await expect(agent.tool("look", (() => 1) as never, undefined as never)).rejects.toThrow("needs a function to call");
-  await expect(agent.request("llm", undefined as never)).rejects.toThrow("agent.request(name, call) needs a function");
+  await expect(agent.tool("look", (() => 1) as never, undefined as never)).rejects.toThrow(
+    "the call of a tool or request is a function",
+  );
+  await expect(agent.request("llm", undefined as never)).rejects.toThrow("is a function");
   expect(agent.breaker("tool_execution/look").save()).toMatchObject({ failures: [] });
 });
 

@@ -59,7 +59,7 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
   ): Promise<T> {
     const { signal, release } = joinSignals(stopping, options.signal);
     let failed = false;
-    let neverRan = false;
+    let neverRan = true;
     try {
       options.signal?.throwIfAborted();
       const isFailure: ToolOptions<T>["isFailure"] = (outcome) => {
@@ -67,19 +67,18 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
         failed = options.isFailure?.(outcome) ?? failed;
         return failed;
       };
-      const { fallback: simpler } = options;
-      const fallback: ToolOptions<T>["fallback"] =
-        simpler &&
-        ((refused) => {
-          neverRan = true;
-          return simpler(refused);
-        });
-      const guard = { signal, isFailure, fallback };
-      const value = await breakers.guard(operations, () => call(signal), guard);
+      const value = await breakers.guard(
+        operations,
+        () => {
+          neverRan = false;
+          return call(signal);
+        },
+        { signal, isFailure, fallback: options.fallback },
+      );
       settled({ failed, neverRan, value });
       return value;
     } catch (error) {
-      // One that was broken off, or that a breaker did not let through, failed at nothing.
+      // One that was broken off, or that a breaker inside did not let through, failed at nothing.
       settled({ failed, neverRan: neverRan || signal.aborted || error instanceof BreakerOpenError, error });
       throw error;
     } finally {
@@ -93,7 +92,7 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
     call: (signal: AbortSignal) => T | Promise<T>,
     options: ToolOptions<T> = {},
   ): Promise<T> {
-    mustBeCall(call, "agent.tool(name, args, call)");
+    mustBeCall(call);
     const of = { id: String(++calls), tool: shorten(name, 200) };
     facts.called();
     const close = open("tool", of.tool, options.timeoutMs);
@@ -126,7 +125,7 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
     call: (signal: AbortSignal) => T | Promise<T>,
     options: ToolOptions<T> = {},
   ): Promise<T> {
-    mustBeCall(call, "agent.request(name, call)");
+    mustBeCall(call);
     const close = open("model", name, options.timeoutMs);
     return run([`external_api/${targetOf(name)}`], call, options, ({ failed }) => {
       close();
@@ -170,8 +169,8 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
 }
 
 /** The author's slip, such as forgotten arguments: no failure of the tool. */
-function mustBeCall(call: unknown, usage: string): void {
-  if (typeof call !== "function") throw new TypeError(`${usage} needs a function to call, not ${typeof call}`);
+function mustBeCall(call: unknown): void {
+  if (typeof call !== "function") throw new TypeError("the call of a tool or request is a function");
 }
 
 /** Aborted with either; `release` leaves nothing behind at a signal that lives as long as the agent. */

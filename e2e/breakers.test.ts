@@ -23,6 +23,7 @@ it("a breaker inside an agent is told with its beats, listed, kept across a cras
   expect(await rouse.getCircuitBreakerStatus(name)).toMatchObject({ state: "OPEN", source: "agent", trips: 1 });
   expect((await rouse.getAgentHealth("w")).circuitBreakers).toMatchObject([{ name, state: "OPEN" }]);
   expect((await daemon.cli("breakers")).stdout).toMatch(/^BREAKER .*\nw\/external_api\/api\.example\.com +OPEN /);
+  expect(await daemon.cli("breakers", "--agent", "nobody")).toMatchObject({ code: 5, stdout: "" });
   const typo = await daemon.cli("breakers", "reset", "w/external_api/api.example.con");
   expect(typo).toMatchObject({ code: 5, stderr: expect.stringContaining(`did you mean ${name}?`) });
   const reset = await daemon.cli("breakers", "reset", name, "--reason", "it works again");

@@ -11,6 +11,10 @@ import { rouse } from "@rouse/sdk/agent";
 
 const [folder, report] = process.argv.slice(2);
 const model = process.env.MODEL_URL;
+if (report === undefined || model === undefined) {
+  console.error("usage: MODEL_URL=URL node examples/careful-agent/agent.mjs FOLDER REPORT (model.mjs prints the URL)");
+  process.exit(2);
+}
 
 const agent = rouse.agent({
   id: "careful",

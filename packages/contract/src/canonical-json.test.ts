@@ -53,6 +53,9 @@ describe("without limits", () => {
 describe("what has no canonical form", () => {
   it("is refused: numbers without end, halves of characters, what is no JSON", () => {
     expect(faultOf(JSON.parse("[1e999]")).message).toMatch(/number in it is too large/);
+    expect(faultOf([Number.NaN]).message).toMatch(/number in it is NaN/);
+    expect(faultOf({ at: new Date(0) }).message).toMatch(/not a plain one, but a Date$/);
+    expect(faultOf([undefined]).message).toMatch(/undefined in a list is not JSON/);
     expect(faultOf(JSON.parse('["\\ud83d"]')).message).toMatch(/half a character/);
     expect(faultOf(JSON.parse('{"\\udc00x":1}')).code).toBe("bad-request");
     for (const odd of [undefined, () => 1, 1n, Symbol("s"), new Date(0), new Map(), [undefined]]) {

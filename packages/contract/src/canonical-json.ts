@@ -34,19 +34,20 @@ export function canonicalJson(value: unknown, limits?: FormLimits): string {
       case "string":
         return quote(one, isStrict);
       case "number":
-        if (!Number.isFinite(one)) throw unfit("a number in it is too large");
+        if (!Number.isFinite(one))
+          throw unfit(Number.isNaN(one) ? "a number in it is NaN" : "a number in it is too large");
         return String(one);
       case "boolean":
         return String(one);
       case "object":
         if (one === null) return "null";
-        if (depth === deepest) throw unfit(`it is nested deeper than ${deepest} levels`);
+        if (depth === deepest) throw unfit(`it is nested deeper than ${deepest} levels, or holds itself`);
         return Array.isArray(one) ? writeList(one, depth + 1) : writeObject(one, depth + 1);
       case "undefined":
       case "function":
       case "symbol":
       case "bigint":
-        throw unfit(`a ${typeof one} is not JSON`);
+        throw unfit(one === undefined ? "undefined in a list is not JSON" : `a ${typeof one} is not JSON`);
     }
   };
 
@@ -58,7 +59,7 @@ export function canonicalJson(value: unknown, limits?: FormLimits): string {
 
   const writeObject = (object: object, depth: number): string => {
     const kind: unknown = Object.getPrototypeOf(object);
-    if (kind !== Object.prototype && kind !== null) throw unfit("an object in it is not a plain one");
+    if (kind !== Object.prototype && kind !== null) throw unfit(`an object in it is not a plain one${kindOf(object)}`);
     let text = "{";
     for (const name of Object.keys(object).sort()) {
       const member = (object as Record<string, unknown>)[name];
@@ -86,6 +87,12 @@ function quote(text: string, isStrict: boolean): string {
   if (text.length < 1000 && needsQuotesOnly.test(text)) return `"${text}"`;
   if (isStrict && /\p{Surrogate}/u.test(text)) throw unfit("a text in it has half a character");
   return JSON.stringify(text);
+}
+
+/** The class, for whoever looks for it in a large state. */
+function kindOf(object: object): string {
+  const { constructor: made } = object;
+  return typeof made === "function" && made.name !== "" ? `, but a ${made.name.slice(0, 100)}` : "";
 }
 
 const unfit = (problem: string): Fault => new Fault("bad-request", `it has no canonical form: ${problem}`);

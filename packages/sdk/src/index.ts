@@ -3,6 +3,8 @@ export type {
   AgentHealth,
   AgentRegistration,
   AnswerAck,
+  BreakerRules,
+  BreakerState,
   CheckInAnswer,
   Checkpoint,
   CheckpointVerdict,
@@ -40,6 +42,7 @@ export type {
   TaskPage,
   TaskReport,
   TaskStatus,
+  WaitKind,
   WebhookMessage,
   WhyReport,
 } from "@rouse/contract";

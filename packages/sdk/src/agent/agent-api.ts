@@ -74,10 +74,10 @@ export interface StepContext {
   readonly again: boolean;
 }
 
-export interface AgentStep<S> {
+export interface AgentStep<S, T = S> {
   readonly name: string;
   /** Gets the state that the step before returned, and returns the next. Both are plain JSON. */
-  run(state: S, context: StepContext): S | Promise<S>;
+  run(state: S, context: StepContext): T | Promise<T>;
 }
 
 /** An agent as Rouse sees it, from the inside: what it does, said in passing. */
@@ -114,7 +114,17 @@ export interface Agent {
   breaker<T = unknown>(operation: string, options?: Omit<BreakerOptions<T>, "name">): CircuitBreaker<T>;
   /** `step` is completed; `state` is what a successor needs to know. Rejects only for a state that cannot be saved. */
   checkpoint(step: number, state: unknown, name?: string): Promise<SavedStep>;
-  /** Runs the steps that are not completed yet, with a checkpoint after each. */
+  /**
+   * Runs the steps that are not completed yet, with a checkpoint after each, and returns what the last one returned. Each of up to four may
+   * return another kind of state for the next.
+   */
+  steps<A, B>(list: readonly [AgentStep<A, B>], initial: A): Promise<B>;
+  steps<A, B, C>(list: readonly [AgentStep<A, B>, AgentStep<B, C>], initial: A): Promise<C>;
+  steps<A, B, C, D>(list: readonly [AgentStep<A, B>, AgentStep<B, C>, AgentStep<C, D>], initial: A): Promise<D>;
+  steps<A, B, C, D, E>(
+    list: readonly [AgentStep<A, B>, AgentStep<B, C>, AgentStep<C, D>, AgentStep<D, E>],
+    initial: A,
+  ): Promise<E>;
   steps<S>(list: readonly AgentStep<S>[], initial: S): Promise<S>;
   /** All three return what ends the listening. A string that is returned is the answer. */
   onNudge(hear: (nudge: Nudge) => unknown): () => void;

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { listen } from "../fake-api.test-support.ts";
 import { BreakerOpenError } from "../guard/breaker.ts";
+import type { Agent } from "./agent-api.ts";
 import { problem, scriptedRouse } from "./scripted-rouse.test-support.ts";
 
 const down = (): Promise<never> => Promise.reject(new Error("down"));
@@ -215,6 +216,69 @@ describe("breakers of tools", () => {
     expect(agent.breaker("tool_execution").state()).toBe("CLOSED");
     await rouse.until(() => rouse.beats().some(({ breakers }) => breakers?.some(({ state }) => state === "CLOSED")));
   });
+});
+
+describe("errors that Rouse is told of", () => {
+  const errors = async (work: (agent: Agent) => Promise<unknown>): Promise<number | null | undefined> => {
+    const rouse = scriptedRouse();
+    const { agent } = rouse.agent({ beatEveryMs: 3_600_000, breakers: { external_api: { failureThreshold: 2 } } });
+    await work(agent);
+    await agent.finish();
+    return rouse.beats().at(-1)?.errorCount;
+  };
+
+  it("are those of calls that were made, not of those that a breaker held back", async () => {
+    expect(
+      await errors(async (agent) => {
+        for (let i = 0; i < 9; i++) await fails(agent.request("llm", down));
+      }),
+    ).toBe(2);
+    expect(
+      await errors(async (agent) => {
+        for (let i = 0; i < 9; i++) await fails(agent.fetch("http://127.0.0.1:1"));
+      }),
+    ).toBe(2);
+  });
+
+  it("are what its author calls a failure, thrown or returned", async () => {
+    const isFailure = (outcome: object) => "value" in outcome;
+    expect(await errors((agent) => fails(agent.tool("look", 1, down, { isFailure })))).toBe(0);
+    expect(await errors((agent) => agent.tool("look", 1, () => "none", { isFailure }))).toBe(1);
+  });
+
+  it("are told of no call that threw what its author calls no failure", async () => {
+    const rouse = scriptedRouse();
+    const { agent } = rouse.agent();
+    await fails(agent.tool("look", 1, down, { isFailure: () => false }));
+    const result = await rouse.until(() => rouse.steps()[1]);
+    expect(result).toMatchObject({ kind: "tool_result", failed: false });
+    expect(result.cancelled).toBeUndefined();
+  });
+});
+
+it("a call without a function is said in words, and fails no tool", async () => {
+  const { agent } = scriptedRouse().agent();
+  await expect(agent.tool("look", (() => 1) as never, undefined as never)).rejects.toThrow(
+    "the call of a tool or request is a function",
+  );
+  await expect(agent.request("llm", undefined as never)).rejects.toThrow("is a function");
+  expect(agent.breaker("tool_execution/look").save()).toMatchObject({ failures: [] });
+});
+
+it("what a fallback gave is told as no answer of the tool", async () => {
+  const rouse = scriptedRouse();
+  const { agent } = rouse.agent({ breakers: { tool_execution: { failureThreshold: 1 } } });
+  await fails(agent.tool("look", 1, down));
+  expect(await agent.tool("look", 1, down, { fallback: () => "older" as never })).toBe("older");
+  expect(await rouse.until(() => rouse.steps()[3])).toMatchObject({ kind: "tool_result", cancelled: true });
+});
+
+it("a value is returned even when its author's isFailure throws", async () => {
+  const { agent } = scriptedRouse().agent();
+  const isFailure = (): boolean => {
+    throw new Error("of isFailure");
+  };
+  expect(await agent.tool("look", 1, () => "fine", { isFailure })).toBe("fine");
 });
 
 describe("a request", () => {

@@ -9,6 +9,14 @@ import { afterMs } from "./surroundings.ts";
 /** A call that takes longer is told as open at once. */
 const toldAfterMs = 1000;
 
+interface CallSettled<T> {
+  readonly failed: boolean;
+  /** Broken off, or held back by a breaker. */
+  readonly neverRan: boolean;
+  readonly error?: unknown;
+  readonly value?: T;
+}
+
 interface CallParts {
   readonly facts: Facts;
   readonly breakers: OwnBreakers;
@@ -47,24 +55,31 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
     operations: readonly string[],
     call: (signal: AbortSignal) => T | Promise<T>,
     options: ToolOptions<T>,
-    settled: (end: { readonly failed: boolean; readonly error?: unknown; readonly value?: T }) => void,
+    settled: (end: CallSettled<T>) => void,
   ): Promise<T> {
     const { signal, release } = joinSignals(stopping, options.signal);
-    let begun = false;
+    let failed = false;
+    let neverRan = true;
     try {
       options.signal?.throwIfAborted();
-      begun = true;
-      let failed = false;
       const isFailure: ToolOptions<T>["isFailure"] = (outcome) => {
-        failed = options.isFailure?.(outcome) ?? "error" in outcome;
+        failed = "error" in outcome;
+        failed = options.isFailure?.(outcome) ?? failed;
         return failed;
       };
-      const guard = { signal, isFailure, fallback: options.fallback };
-      const value = await breakers.guard(operations, () => call(signal), guard);
-      settled({ failed, value });
+      const value = await breakers.guard(
+        operations,
+        () => {
+          neverRan = false;
+          return call(signal);
+        },
+        { signal, isFailure, fallback: options.fallback },
+      );
+      settled({ failed, neverRan, value });
       return value;
     } catch (error) {
-      settled({ failed: begun && !isBrokenOff(signal), error });
+      // One that was broken off, or that a breaker inside did not let through, failed at nothing.
+      settled({ failed, neverRan: neverRan || isBrokenOff(signal) || error instanceof BreakerOpenError, error });
       throw error;
     } finally {
       release();
@@ -77,6 +92,7 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
     call: (signal: AbortSignal) => T | Promise<T>,
     options: ToolOptions<T> = {},
   ): Promise<T> {
+    mustBeCall(call);
     const of = { id: String(++calls), tool: shorten(name, 200) };
     facts.called();
     const close = open("tool", of.tool, options.timeoutMs);
@@ -87,16 +103,15 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
       [`tool_execution/${targetOf(of.tool)}`, "tool_execution"],
       call,
       options,
-      ({ failed, value, ...end }) => {
+      ({ failed, neverRan, value, ...end }) => {
         close();
         const result = "error" in end ? describeError(end.error) : describe(value);
-        const neverRan = "error" in end && (!failed || end.error instanceof BreakerOpenError);
-        if (failed && !neverRan) facts.failed();
+        if (failed) facts.failed();
         const tokens = facts.tokenCount();
         tell({
           kind: "tool_result",
           ...of,
-          failed,
+          failed: failed || neverRan,
           ...(neverRan ? { cancelled: true } : {}),
           ...(result === null ? {} : { text_digest: result.digest, text_class: result.class }),
           ...(tokens > 0 ? { tokens } : {}),
@@ -110,6 +125,7 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
     call: (signal: AbortSignal) => T | Promise<T>,
     options: ToolOptions<T> = {},
   ): Promise<T> {
+    mustBeCall(call);
     const close = open("model", name, options.timeoutMs);
     return run([`external_api/${targetOf(name)}`], call, options, ({ failed }) => {
       close();
@@ -125,6 +141,11 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
     stopping.aborted ? { signal: own, release: () => undefined } : joinSignals(stopping, own);
 
   return { tool, request, fetch: guardedFetch };
+}
+
+/** The author's slip, such as forgotten arguments: no failure of the tool. */
+function mustBeCall(call: unknown): void {
+  if (typeof call !== "function") throw new TypeError("the call of a tool or request is a function");
 }
 
 /** Aborted with either; `release` leaves nothing behind at a signal that lives as long as the agent. */

@@ -1,4 +1,4 @@
-import { isBrokenOff } from "../guard/breaker.ts";
+import { BreakerOpenError, isBrokenOff } from "../guard/breaker.ts";
 import { fetchWithRetry, RetryAfterError } from "../guard/retry.ts";
 import type { Agent } from "./agent-api.ts";
 import type { Facts } from "./gather-facts.ts";
@@ -44,7 +44,7 @@ export async function guardedFetch(
     const patient = fetchWithRetry({ isRetryable, onRetry, ...(signal === undefined ? {} : { signal }) }, once);
     return await patient(input, init);
   } catch (error) {
-    if (!isBrokenOff(signal)) facts.failed();
+    if (!isBrokenOff(signal) && !(error instanceof BreakerOpenError)) facts.failed();
     throw error;
   } finally {
     release();

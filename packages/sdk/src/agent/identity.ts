@@ -7,6 +7,8 @@ export interface Identity {
   readonly id: string;
   readonly type: string | null;
   readonly task: string | null;
+  /** Only its author named the task: the token that Rouse gave it names none, and may not speak for this one. */
+  readonly isTaskUnknown: boolean;
   /** Of an agent that Rouse started: only Rouse numbers its lives. `null`: it announces its life itself. */
   readonly life: number | null;
   readonly recovered: RecoveryContext | null;
@@ -36,6 +38,7 @@ export function identify(options: AgentOptions, env: Environment): Identity {
     id,
     type: options.type ?? null,
     task: task ?? null,
+    isTaskUnknown: isTold && env["ROUSE_TASK_ID"] === undefined && task !== undefined,
     life: isTold && Number.isSafeInteger(life) && life > 0 ? life : null,
     recovered: readRecovery(env),
   };

@@ -1,4 +1,6 @@
-export { BreakerOpenError } from "../guard/breaker.ts";
+export type { AgentAnswer, BreakerRules, BreakerState, RecoveryContext, WaitKind } from "@rouse/contract";
+export { Fault } from "@rouse/contract";
+export { BreakerOpenError, type BreakerOptions, type CallOptions, type CircuitBreaker } from "../guard/breaker.ts";
 export type {
   Agent,
   AgentOptions,

@@ -39,6 +39,22 @@ describe("a list of steps", () => {
     ]);
   });
 
+  it("may hand on another kind of state from each step to the next, with their types", async () => {
+    const { agent } = scriptedRouse().agent({ task: "t" });
+    const look = async (topic: string) => ({ topic, facts: [`${topic} can dance`] });
+    const write = ({ facts }: { facts: string[] }) => ({ text: facts.join(", ") });
+    const essay = await agent.steps(
+      [
+        { name: "look", run: look },
+        { name: "write", run: write },
+        { name: "sign", run: ({ text }) => ({ text: `${text}.`, length: text.length }) },
+      ],
+      "bees",
+    );
+    const text: string = essay.text;
+    expect([text, essay.length]).toEqual(["bees can dance.", 14]);
+  });
+
   it("goes on after the newest checkpoint that can be read, and says that the next step may have begun", async () => {
     const rouse = scriptedRouse();
     rouse.script.chain = [kept("c3", 3, "c", {}), kept("c2", 2, "b", { done: ["a", "b"] })];
@@ -98,6 +114,14 @@ describe("a list of steps", () => {
     await agent.steps(listOf("a", "b", "c", "d").list, start);
   });
 
+  it.each([[undefined], [{}], [[() => 1]], [[{ name: "a" }]], [[null]]])(
+    "that is none, such as %j, is refused in words",
+    async (odd) => {
+      const { agent } = scriptedRouse().agent({ task: "t" });
+      await expect(agent.steps(odd as never, start)).rejects.toThrow("steps are a list such as [{ name");
+    },
+  );
+
   it("throws what a step throws, untouched, and what it returns must be JSON", async () => {
     const rouse = scriptedRouse();
     const { agent } = rouse.agent({ task: "t" });
@@ -130,6 +154,35 @@ describe("a list of steps", () => {
     expect(await agent.steps(list, start)).toEqual({ done: ["a", "b"] });
     expect(ran.map(({ number }) => number)).toEqual([2]);
     rmSync(folder, { recursive: true });
+  });
+
+  it.each([
+    ["an address below that of Rouse", problem(404, "not-found", "no such path")],
+    ["a token of another agent", problem(403, "forbidden", "only for x")],
+  ])("runs, and its checkpoints wait, with %s", async (_, answer) => {
+    const rouse = scriptedRouse();
+    // No later try makes it go on.
+    rouse.script.instead = ({ path }) =>
+      path === "/api/v1/agents" && rouse.to(path).length > 1 ? new Promise(() => undefined) : answer;
+    const { agent } = rouse.agent({ task: "t" });
+    await rouse.until(() => agent.connection().state === "refused");
+    const { ran, list } = listOf("a", "b");
+    expect(await agent.steps(list, start)).toEqual({ done: ["a", "b"] });
+    expect(ran).toHaveLength(2);
+    expect(await agent.checkpoint(2, {})).toEqual({ state: "queued", step: 2 });
+  });
+
+  it("runs with one warning when Rouse started the agent without this task, whose token may not name it", async () => {
+    const rouse = scriptedRouse();
+    rouse.script.instead = ({ path }) =>
+      path.includes("/tasks/") ? problem(403, "forbidden", "only for w, and may not name task t") : undefined;
+    const env = { ROUSE_AGENT_ID: "w", ROUSE_TOKEN: "t", ROUSE_INCARNATION: "1" };
+    const { agent, warnings } = rouse.agent({ task: "t", token: undefined, env } as never);
+    const { list } = listOf("a", "b");
+    expect(await agent.steps(list, start)).toEqual({ done: ["a", "b"] });
+    expect(warnings).toEqual([
+      expect.stringMatching(/may not name task t\. Start the agent with it: rouse spawn --task t$/),
+    ]);
   });
 
   it("starts over with a warning when nobody can say where the task stands", async () => {

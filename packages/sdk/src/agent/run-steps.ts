@@ -134,7 +134,9 @@ export function runSteps({ who, link, saver, life, phase, progress }: StepParts)
   }
 }
 
-function checkNames(list: readonly { readonly name: string }[]): void {
+function checkNames(list: readonly AgentStep<never, unknown>[]): void {
+  if (!Array.isArray(list) || !list.every((step) => typeof step?.run === "function"))
+    throw new Fault("bad-request", 'steps are a list such as [{ name: "look", run: (state) => … }]');
   const names = list.map(({ name }) => name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice !== undefined)

@@ -26,12 +26,14 @@ interface SavingParts {
   readonly breakers: OwnBreakers;
   /** Its life is known. */
   readonly mayBegin: () => boolean;
+  /** Asked for its life, Rouse gave none: nothing is sent, whatever else it answers. */
+  readonly isKeptOut: () => boolean;
   readonly openSpool: () => Promise<Spool | null>;
   readonly onSaved: (step: number) => void;
 }
 
 /** Checkpoints, one at a time and in order. While Rouse cannot take them they wait, on disk where that is possible. */
-export function saveInOrder({ who, link, breakers, mayBegin, openSpool, onSaved }: SavingParts) {
+export function saveInOrder({ who, link, breakers, mayBegin, isKeptOut, openSpool, onSaved }: SavingParts) {
   const { task, recovered } = who;
   const queue: Waiting[] = [];
   let bytes = 0;
@@ -73,11 +75,21 @@ export function saveInOrder({ who, link, breakers, mayBegin, openSpool, onSaved 
       await keepAll();
       return { kind: "later", waitMs: ticket.retryAfterMs, slow: false };
     }
-    const outcome = await link.exchange(callFor(one));
+    const outcome = orLater(await link.exchange(callFor(one)));
     if (!(ticket instanceof BreakerOpenError)) breaker.leave(ticket, outcome.kind === "later" ? "failed" : "succeeded");
     isHeldUp = outcome.kind === "later";
     if (isHeldUp) await keepAll();
     return outcome;
+  }
+
+  /** A task that Rouse was not told of at the start is no fault in the state: the work goes on, and what was done is kept here. */
+  function orLater(outcome: Outcome): Outcome {
+    if (!who.isTaskUnknown || outcome.kind !== "refused" || outcome.fault.code !== "forbidden") return outcome;
+    link.warnOnce(
+      "forbidden",
+      `Rouse takes no checkpoints of task ${task}, so they wait here: ${outcome.fault.message}. Start the agent with it: rouse spawn --task ${task}`,
+    );
+    return { kind: "later", waitMs: 0, slow: true };
   }
 
   const callFor = ({ step, name, text }: Waiting): LinkCall => ({
@@ -152,7 +164,7 @@ export function saveInOrder({ who, link, breakers, mayBegin, openSpool, onSaved 
     });
     sender.wake();
     const { state: how } = link.connection();
-    if (isHeldUp || !(how === "connected" || how === "connecting")) void keepAll();
+    if (isHeldUp || isKeptOut() || !(how === "connected" || how === "connecting")) void keepAll();
     return awaited(saved);
   }
 

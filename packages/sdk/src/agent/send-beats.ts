@@ -52,6 +52,7 @@ export function sendBeats(parts: BeatParts) {
   const self = crypto.randomUUID().slice(0, 13);
   let life = who.life;
   let begun = false;
+  let keptOut = false;
   let number = 0;
   /** Rouse has taken a beat of this process. */
   let spoke = false;
@@ -73,7 +74,9 @@ export function sendBeats(parts: BeatParts) {
       const outcome = await link.exchange(await callFor(message));
       // Its name or its token is wrong: that is for a person, and the same again is sent rarely.
       const isNo = outcome.kind === "refused" && message.kind !== "look" && outcome.fault.code !== "agent-unknown";
-      return isNo ? link.refuse(outcome.fault.message) : outcome;
+      const answer = isNo ? link.refuse(outcome.fault.message) : outcome;
+      if (message.kind === "begin") keptOut = answer.kind === "later";
+      return answer;
     },
     settle,
   });
@@ -243,6 +246,7 @@ export function sendBeats(parts: BeatParts) {
     changed: changedNow,
     begin: sender.wake,
     hasBegun: () => begun,
+    isKeptOut: () => keptOut,
     life: () => life,
     /** Resolves when Rouse knows everything that was said so far. */
     flush(): Promise<void> {

@@ -1,7 +1,7 @@
 import { Fault, type RecoveryContext } from "@rouse/contract";
 import { checkRules } from "../guard/breaker.ts";
 import { type Send, send } from "../send.ts";
-import type { Agent, AgentOptions } from "./agent-api.ts";
+import type { Agent, AgentOptions, AgentStep } from "./agent-api.ts";
 import type { Describing } from "./describe-call.ts";
 import { findRouse } from "./find-rouse.ts";
 import { gatherFacts } from "./gather-facts.ts";
@@ -82,7 +82,15 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
       ? Promise.reject(new Fault("bad-request", needsTask))
       : import("./work-on-task.ts").then(({ workOnTask }) =>
           workOnTask({
-            ...{ who: { ...who, task }, env, link, breakers, mayBegin: hasBegun, life: beats.life },
+            ...{
+              who: { ...who, task },
+              env,
+              link,
+              breakers,
+              mayBegin: hasBegun,
+              isKeptOut: beats.isKeptOut,
+              life: beats.life,
+            },
             ...{ phase: facts.phase, progress: facts.progress, onSaved: facts.saved },
           }),
         );
@@ -158,7 +166,7 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
       const text = writeState(step, state);
       return (await work).checkpoint(step, text, name);
     },
-    steps: async (list, initial) => (await work).steps(list, initial),
+    steps: async <S>(list: readonly AgentStep<S>[], initial: S) => (await work).steps(list, initial),
     onNudge: commands.onNudge,
     onHandoff: commands.onHandoff,
     onStop: stopping.onStop,

@@ -13,6 +13,7 @@ export interface TaskParts {
   readonly breakers: OwnBreakers;
   /** Its life is known. */
   readonly mayBegin: () => boolean;
+  readonly isKeptOut: () => boolean;
   readonly life: () => number | null;
   readonly phase: (name: string) => void;
   readonly progress: (text: string) => void;

@@ -35,6 +35,13 @@ describe("a breaker around calls", () => {
     ).rejects.toThrow("at once");
   });
 
+  it("says in whole milliseconds when it may be tried again, never too early", async () => {
+    const { breaker, passes, fails } = breakerBy();
+    await fails(3);
+    passes(0.7);
+    await expect(breaker.run(() => "x")).rejects.toMatchObject({ retryAfterMs: 60_000 });
+  });
+
   it("calls nothing while it is open, says when it may be tried again, and tells of each change", async () => {
     const { breaker, changes, passes, fails } = breakerBy();
     await fails(3);

@@ -47,7 +47,8 @@ export class BreakerOpenError extends Error {
   constructor(breaker: string, retryAfterMs: number) {
     super(`${breaker} is open: nothing is called for another ${Math.ceil(retryAfterMs / 1000)} s`);
     this.breaker = breaker;
-    this.retryAfterMs = retryAfterMs;
+    // Whole ones: timers cut off the rest, and would be early.
+    this.retryAfterMs = Math.ceil(retryAfterMs);
   }
 }
 

@@ -25,15 +25,22 @@ const drawn = (width: number): string[] => showBreakers([open, own], now, width)
 it("says who keeps a breaker, and when something is let through again", () => {
   expect(drawn(120)).toEqual([
     "BREAKER                         STATE      SINCE     FAILURES  OPENED  TRIED AGAIN           KEPT BY",
-    "worker-1/external_api/api.test  HALF_OPEN  12 s ago  0         1×      in 48 s               itself",
     "worker-1/recovery_attempt       OPEN       12 s ago  0         1×      reset, not heard yet  Rouse, acting",
+    "worker-1/external_api/api.test  HALF_OPEN  12 s ago  0         1×      in 48 s               itself",
   ]);
 });
 
 it("leaves out all but the state before it cuts a name, which a reset takes", () => {
   for (const width of [80, 60, 42]) {
     const lines = drawn(width);
-    expect(lines[1]).toContain("worker-1/external_api/api.test  HALF_OPEN");
+    expect(lines[2]).toContain("worker-1/external_api/api.test  HALF_OPEN");
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(width);
   }
+});
+
+it("shows what is open before what is closed, else in the order it was given", () => {
+  const named = (name: string, state: CircuitBreakerStatus["state"]) => ({ ...open, name, state });
+  const given = [named("a", "CLOSED"), named("b", "OPEN"), named("c", "CLOSED"), named("d", "HALF_OPEN")];
+  const names = showBreakers(given, now, 120).map((line) => paintLine(line, false).split(" ")[0]);
+  expect(names.slice(1)).toEqual(["b", "d", "a", "c"]);
 });

@@ -9,6 +9,9 @@ const styles: Readonly<Record<CircuitBreakerStatus["state"], Style>> = {
   OPEN: "red",
 };
 
+/** What is open comes first: every tool of every agent has a breaker, and nearly all are closed. */
+const urgency: Readonly<Record<CircuitBreakerStatus["state"], number>> = { OPEN: 0, HALF_OPEN: 1, CLOSED: 2 };
+
 /** Its agent; Rouse over what it sees of the agent's calls; Rouse over what it does itself. */
 const keepers: Readonly<Record<CircuitBreakerStatus["source"], string>> = {
   agent: "itself",
@@ -35,5 +38,6 @@ const columns = (now: EpochMs): readonly ListColumn<CircuitBreakerStatus>[] => [
 export function showBreakers(breakers: readonly CircuitBreakerStatus[], now: EpochMs, width: number): Line[] {
   if (breakers.length === 0)
     return [["No breakers are known. Agents report theirs with heartbeats; failing tools are seen in steps."]];
-  return drawList(breakers, columns(now), width);
+  const inOrder = [...breakers].sort((a, b) => urgency[a.state] - urgency[b.state]);
+  return drawList(inOrder, columns(now), width);
 }

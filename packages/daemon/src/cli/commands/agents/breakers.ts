@@ -11,8 +11,11 @@ export const addBreakers: AddCommand = (program, here) => {
     .option("--agent <agent>", "only of this agent")
     .option(...jsonOption)
     .action(async (options: Json & { agent?: string }) => {
-      const all = await (await connect(here)).getAllCircuitBreakers();
+      const rouse = await connect(here);
+      const all = await rouse.getAllCircuitBreakers();
       const wanted = all.filter(({ agentId }) => options.agent === undefined || agentId === options.agent);
+      // A name that nobody has is no agent without breakers.
+      if (wanted.length === 0 && options.agent !== undefined) await rouse.getAgentHealth(options.agent);
       tell(here, options, wanted, () => showBreakers(wanted, here.now(), here.width));
     });
   breakers

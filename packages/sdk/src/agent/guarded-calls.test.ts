@@ -88,6 +88,27 @@ describe("a call of a tool", () => {
   });
 });
 
+describe("a judge of the author's that throws", () => {
+  const judge = (): boolean => {
+    throw new Error("the judge fell asleep");
+  };
+
+  it("keeps nobody from what the call returned, nor from what it threw", async () => {
+    const rouse = scriptedRouse();
+    const { agent } = rouse.agent();
+    const thrown = new Error("down");
+    const isFailure = judge;
+    expect(await agent.tool("a", 1, () => "written", { isFailure })).toBe("written");
+    expect(await agent.request("llm", () => "said", { isFailure })).toBe("said");
+    expect(await fails(agent.tool("a", 1, () => Promise.reject(thrown), { isFailure }))).toBe(thrown);
+    expect(agent.breaker("external_api/llm").save()).toMatchObject({ failures: [] });
+    expect(agent.breaker("tool_execution/a").save()).toMatchObject({ failures: { length: 1 } });
+    const results = () => rouse.steps().filter(({ kind }) => kind === "tool_result");
+    await rouse.until(() => results().length === 2);
+    expect(results().map(({ failed }) => failed)).toEqual([false, true]);
+  });
+});
+
 describe("breakers of tools", () => {
   it("open after five failures of one tool, are told with the next beat, and stay closed for others", async () => {
     const rouse = scriptedRouse();

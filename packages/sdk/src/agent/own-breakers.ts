@@ -6,6 +6,7 @@ import {
   checkRules,
   createBreaker,
   judgeError,
+  judgeValue,
 } from "../guard/breaker.ts";
 
 type Rules = Readonly<Record<string, Partial<BreakerRules>>>;
@@ -99,7 +100,7 @@ export function ownBreakers(given: Rules, changed: () => void) {
     let how: CallEnd = "failed";
     try {
       const value = await call();
-      how = isFailure?.({ value }) === true ? "failed" : "succeeded";
+      how = judgeValue(value, isFailure);
       return value;
     } catch (error) {
       how = judgeError(error, signal, isFailure);

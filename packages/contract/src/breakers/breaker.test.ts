@@ -175,7 +175,7 @@ describe("a half-open breaker", () => {
 
   it("lets one try when its rules have become narrower than what has passed already", () => {
     const wider = { ...rules, halfOpenRequests: 2 };
-    const passed: Breaker = { state: "half-open", period: 1, openedAt: 0, trials: [], passed: 1 };
+    const passed: Breaker = { state: "half-open", period: 1, trials: [], passed: 1 };
     expect(admitCall(passed, 0, wider)).toMatchObject({ admitted: true });
     const admission = admitCall(passed, 0, rules);
     if (!admission.admitted) throw new Error("nobody is let try any more");

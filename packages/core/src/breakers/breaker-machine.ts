@@ -129,7 +129,6 @@ export function tellAgent(record: BreakerRecord): BreakerChanged {
 }
 
 function lettersAbout(before: BreakerRecord, after: BreakerRecord): readonly Letter[] {
-  if (before.breaker.state === "closed" && after.breaker.state === "closed") return [];
   const told = tellAgent(after);
   if (JSON.stringify(told) === JSON.stringify(tellAgent(before))) return [];
   return [{ machine: "agent", id: after.agentId, signal: told }];
@@ -179,7 +178,7 @@ function take(record: BreakerRecord, signal: BreakerSignal, { now, rules }: Brea
       return record.reset !== null && signal.commands.includes(record.reset) ? { ...record, reset: null } : record;
     case "life-began":
       // A reset that the former life did not hear of is for this one.
-      return record.breaker.state === "closed" && failuresOf(record.breaker) === 0
+      return record.breaker.state === "closed" && record.breaker.failures.length === 0
         ? record
         : { ...record, breaker: resetBreaker(record.breaker) };
     case "wake":
@@ -187,20 +186,16 @@ function take(record: BreakerRecord, signal: BreakerSignal, { now, rules }: Brea
   }
 }
 
-const failuresOf = (breaker: Breaker): number => (breaker.state === "closed" ? breaker.failures.length : 0);
-
 /** Nobody called for long: an open one waits for a trial, and what nobody tries does not stay unsettled for ever. */
 function afterRest({ breaker, unsettled }: BreakerRecord, now: MonoMs): Breaker {
-  if (breaker.state === "open" && breaker.reopenAt <= now)
-    return { ...halfOpen(breaker, now), openedAt: breaker.openedAt };
+  if (breaker.state === "open" && breaker.reopenAt <= now) return halfOpen(breaker);
   const agesOutAt = unsettled?.agesOutAt ?? null;
   return breaker.state === "half-open" && agesOutAt !== null && agesOutAt <= now ? resetBreaker(breaker) : breaker;
 }
 
-const halfOpen = ({ period }: Breaker, openedAt: MonoMs): Extract<Breaker, { state: "half-open" }> => ({
+const halfOpen = ({ period }: Breaker): Breaker => ({
   state: "half-open",
   period,
-  openedAt,
   trials: [],
   passed: 0,
 });
@@ -210,12 +205,10 @@ function asReported(before: Breaker, said: Extract<BreakerSignal, { kind: "repor
   switch (said.state) {
     case "CLOSED":
       return { state: "closed", period, failures: new Array<MonoMs>(Math.min(said.failures, 1000)).fill(now) };
-    case "OPEN": {
-      const openedAt = before.state === "open" ? before.openedAt : now;
-      return { state: "open", period, openedAt, reopenAt: now + (said.retryIn ?? 0) };
-    }
+    case "OPEN":
+      return { state: "open", period, reopenAt: now + (said.retryIn ?? 0) };
     case "HALF_OPEN":
-      return before.state === "half-open" ? before : halfOpen(before, before.state === "open" ? before.openedAt : now);
+      return halfOpen(before);
   }
 }
 

@@ -107,7 +107,10 @@ describe("an open breaker", () => {
     }
     seen.does("Edit", "another way", "done");
     breakersOf(seen.agent).reports("database", "OPEN");
-    expect(seen.agent.finding("breaker-open")).toMatchObject({ level: "degraded", evidence: { operation: "database" } });
+    expect(seen.agent.finding("breaker-open")).toMatchObject({
+      level: "degraded",
+      evidence: { operation: "database" },
+    });
   });
 
   it("of all its tools is a warning while its agent waits for somebody, and calls nothing", () => {

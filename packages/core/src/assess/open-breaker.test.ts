@@ -116,7 +116,7 @@ describe("an open breaker", () => {
   it("of all its tools is a warning while its agent waits for somebody, and calls nothing", () => {
     const { agent, reports } = worker();
     reports("tool_execution", "OPEN", "1h");
-    agent.beats({ status: "WAITING", waitingFor: "human" });
+    agent.beats({ status: "WAITING", waitingFor: "input" });
     expect([agent.state, agent.finding("breaker-open")?.level]).toEqual(["DEGRADED", "degraded"]);
   });
 
@@ -375,6 +375,15 @@ it("a breaker of checkpoints is critical once nothing could be saved for ten min
   expect(agent.finding("breaker-open")?.evidence).not.toHaveProperty("lasting");
   agent.silentFor("1s");
   expect(agent.finding("breaker-open")?.evidence).toMatchObject({ lasting: "yes" });
+});
+
+it("a breaker of anything else is a warning, however long it stands", () => {
+  const { agent, reports } = worker();
+  reports("external_api", "OPEN", "3h");
+  reports("tool_execution/grep", "OPEN", "3h");
+  agent.beatsEvery("30s", "25m");
+  expect(agent.finding("breaker-open")?.evidence).not.toHaveProperty("lasting");
+  expect(alerts(agent)).toEqual(["warning"]);
 });
 
 describe("the alert about breakers", () => {

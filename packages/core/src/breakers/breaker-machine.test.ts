@@ -91,6 +91,7 @@ describe("a wake-up that comes early, or for nothing", () => {
   it("moves no breaker that has become its agent's own", () => {
     const breaker = breakerNamed("w/tool_execution");
     breaker.step({ kind: "reported", state: "OPEN", failures: 3, retryIn: 30_000 });
+    expect(breakerMachine.wakeAt(breaker.record())).toBeNull();
     breaker.passes(30_000);
     breaker.step({ kind: "wake" });
     expect(breaker.record().breaker.state).toBe("open");
@@ -198,10 +199,12 @@ describe("a new life of its agent", () => {
     const seen = breakerNamed("w/tool_execution");
     seen.calls("failed", "failed");
     seen.step({ kind: "life-began" });
-    seen.calls("failed");
-    seen.step({ kind: "life-began" });
     seen.calls("failed", "failed");
-    expect(seen.record().breaker.state).toBe("closed");
+    expect(seen.record().breaker).toMatchObject({ state: "closed", failures: { length: 2 } });
+    const once = breakerNamed("w/tool_execution");
+    once.calls("failed");
+    once.step({ kind: "life-began" });
+    expect(once.record().breaker).toMatchObject({ state: "closed", failures: [] });
     const reported = breakerNamed("w/external_api");
     reported.step({ kind: "reported", state: "OPEN", failures: 3, retryIn: null });
     reported.step({ kind: "life-began" });
@@ -247,7 +250,10 @@ describe("a breaker inside an agent", () => {
     expect(breaker.letters.at(-1)).toMatchObject({ state: "OPEN", retryAt: 1_030_000, agesOutAt: 1_630_000 });
     breaker.passes(1000);
     breaker.step(open);
-    expect(breaker.letters.at(-1)).toMatchObject({ retryAt: 1_031_000, agesOutAt: 1_631_000 });
+    expect(breaker.letters.at(-1)).toMatchObject({
+      ...{ retryAt: 1_031_000, agesOutAt: 1_631_000 },
+      ...{ failingSince: 1_000_000, unsettledSince: 1_000_000 },
+    });
     const half = breakerNamed("w/external_api");
     half.step({ kind: "reported", state: "HALF_OPEN", failures: 0, retryIn: null });
     expect(half.letters).toMatchObject([{ state: "HALF_OPEN", failingSince: 1_000_000, agesOutAt: 1_600_000 }]);

@@ -228,3 +228,76 @@ describe("fetch", () => {
     await expect(agent.fetch("http://127.0.0.1:1")).rejects.toBeInstanceOf(BreakerOpenError);
   });
 });
+
+it("one beat tells of a hundred breakers at most: the rest goes with the next", async () => {
+  const rouse = scriptedRouse();
+  const { agent } = rouse.agent({
+    beatEveryMs: 100,
+    breakers: { x: { failureThreshold: 1, recoveryTimeout: 10_000_000_000 } },
+  });
+  for (let n = 0; n < 150; n++) await fails(agent.breaker(`x/${n}`).run(down));
+  const told = () => rouse.beats().flatMap(({ breakers = [] }) => breakers);
+  await rouse.until(() => new Set(told().map(({ operation }) => operation)).size === 150);
+  for (const { breakers = [] } of rouse.beats()) expect(breakers.length).toBeLessThanOrEqual(100);
+  expect(told()[0]).toMatchObject({ state: "OPEN", retryInSeconds: 2_592_000 });
+});
+
+it("what a breaker did while a beat was on its way is told with the next", async () => {
+  const rouse = scriptedRouse();
+  const { agent } = rouse.agent({ beatEveryMs: 100, breakers: { x: { failureThreshold: 1 } } });
+  await rouse.until(() => rouse.beats().length === 1);
+  let once = true;
+  rouse.script.instead = ({ path, body }) => {
+    if (path === "/api/v1/heartbeats" && body.breakers !== undefined && once) {
+      once = false;
+      agent.breaker("x").reset();
+    }
+    return undefined;
+  };
+  await fails(agent.breaker("x").run(down));
+  const states = () => rouse.beats().flatMap(({ breakers = [] }) => breakers.map(({ state }) => state));
+  await rouse.until(() => states().length === 2);
+  expect(states()).toEqual(["OPEN", "CLOSED"]);
+});
+
+it("tools whose names are made up without end fill no memory, and push out no breaker that is open", async () => {
+  const { agent } = scriptedRouse().agent({
+    breakers: { tool_execution: { failureThreshold: 1000 }, "tool_execution/bad": { failureThreshold: 1 } },
+  });
+  await fails(agent.tool("bad", 0, down));
+  const first = agent.breaker("tool_execution/t0");
+  for (let n = 0; n < 400; n++) await agent.tool(`t${n}`, n, () => n);
+  expect(agent.breaker("tool_execution/bad").state()).toBe("OPEN");
+  expect(agent.breaker("tool_execution/t0")).not.toBe(first);
+  expect(agent.breaker("tool_execution/t399")).toBe(agent.breaker("tool_execution/t399"));
+  await agent.tool("odd name/with\u0000things", 1, () => 1);
+  await agent.tool("n".repeat(500), 1, () => 1);
+});
+
+it("steps that Rouse does not take are counted as given up, told once, and those after them are sent", async () => {
+  const rouse = scriptedRouse();
+  let left = 2;
+  rouse.script.instead = ({ path }) =>
+    path.endsWith("/steps") && left-- > 0 ? problem(400, "bad-request", "no such steps") : undefined;
+  const { agent, warnings } = rouse.agent();
+  for (const tool of ["a", "b", "c"]) {
+    const sent = rouse.to(/\/steps$/).length;
+    await agent.tool(tool, 1, () => 1);
+    await rouse.until(() => rouse.to(/\/steps$/).length > sent);
+  }
+  await rouse.until(() => agent.connection().waiting === 0);
+  expect(agent.connection().dropped).toBe(4);
+  expect(warnings).toEqual([expect.stringContaining("does not take this agent's steps: no such steps")]);
+});
+it("steps travel two hundred together at most", async () => {
+  const rouse = scriptedRouse();
+  const { agent } = rouse.agent();
+  await Promise.all(Array.from({ length: 250 }, (_, n) => agent.tool("a", n, () => n)));
+  await rouse.until(() => rouse.steps().length === 500);
+  expect(
+    rouse
+      .to(/\/steps$/)
+      .map(({ body }) => body.length)
+      .every((many: number) => many <= 200),
+  ).toBe(true);
+});

@@ -126,3 +126,14 @@ it("answers that make no sense, and a wrong word of the author's, reach nobody",
   expect(beat.tokenCount).toBeUndefined();
   expect(warnings).toEqual([expect.stringContaining("an answer could not be understood")]);
 });
+
+it("one beat names twenty receipts at most: the rest goes with the next", async () => {
+  const rouse = scriptedRouse();
+  rouse.agent();
+  const ids = Array.from({ length: 45 }, (_, n) => `r${n}`);
+  rouse.script.commands = () => ids.map((id) => ({ id, kind: "reset-breaker", because: "a person reset it" }));
+  const seen = () => rouse.beats().flatMap((beat) => beat.seen ?? []);
+  await rouse.until(() => new Set(seen()).size === 45);
+  for (const beat of rouse.beats()) expect((beat.seen ?? []).length).toBeLessThanOrEqual(20);
+  expect(seen()).toHaveLength(45);
+});

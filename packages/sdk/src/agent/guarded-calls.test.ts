@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
 import { listen } from "../fake-api.test-support.ts";
 import { BreakerOpenError } from "../guard/breaker.ts";
@@ -300,4 +301,29 @@ it("steps travel two hundred together at most", async () => {
       .map(({ body }) => body.length)
       .every((many: number) => many <= 200),
   ).toBe(true);
+});
+
+it("calls leave nothing behind at the agent's signal, nor at one of its author's", async () => {
+  const { agent } = scriptedRouse().agent();
+  const { signal } = new AbortController();
+  const before = getEventListeners(agent.signal, "abort").length;
+  for (let n = 0; n < 3; n++) await agent.tool("a", n, () => n, { signal });
+  await fails(agent.tool("a", 1, down, { signal }));
+  await agent.request("llm", () => 1, { signal });
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+  expect(getEventListeners(agent.signal, "abort")).toHaveLength(before);
+});
+
+it("a call is broken off when its agent is to stop, also where it has a signal of its own", async () => {
+  const rouse = scriptedRouse();
+  const { agent } = rouse.agent();
+  const called = agent.tool(
+    "a",
+    0,
+    (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    { signal: new AbortController().signal },
+  );
+  rouse.script.commands = () => [{ id: "t", kind: "nudge", because: "task-taken", message: "it was taken" }];
+  await expect(called).rejects.toThrow("the agent is to stop: it was taken");
+  await expect(agent.tool("b", 0, () => 1, { signal: AbortSignal.abort(new Error("mine")) })).rejects.toThrow("mine");
 });

@@ -103,7 +103,7 @@ export function createBreaker<T = unknown>(options: BreakerOptions<T>) {
     const at = now();
     const admission = admitCall(breaker, at, rules);
     become(admission.breaker);
-    return admission.admitted ? admission.ticket : new BreakerOpenError(name, Math.max(0, admission.retryAt - at));
+    return admission.admitted ? admission.ticket : new BreakerOpenError(name, admission.retryAt - at);
   }
 
   return {

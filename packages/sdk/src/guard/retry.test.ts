@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
@@ -217,4 +218,12 @@ describe("fetch with retries", () => {
     // Two seconds are beyond the budget: nothing was waited for, and the answer given back.
     expect(waits).toEqual([]);
   });
+});
+
+it("waits leave nothing behind at a signal that outlives them", async () => {
+  const { signal } = new AbortController();
+  let left = 3;
+  const call = () => (left-- > 0 ? Promise.reject(new Error("down")) : "well");
+  expect(await retry(call, { firstMs: 1, signal })).toBe("well");
+  expect(getEventListeners(signal, "abort")).toEqual([]);
 });

@@ -227,3 +227,36 @@ it("waits leave nothing behind at a signal that outlives them", async () => {
   expect(await retry(call, { firstMs: 1, signal })).toBe("well");
   expect(getEventListeners(signal, "abort")).toEqual([]);
 });
+
+it("waits between tries, and says before which try", async () => {
+  const told: unknown[] = [];
+  let left = 2;
+  const begin = performance.now();
+  await retry(() => (left-- > 0 ? Promise.reject(new Error("down")) : "well"), {
+    ...{ firstMs: 20, random: () => 0.999 },
+    onRetry: ({ attempt }) => told.push(attempt),
+  });
+  expect(performance.now() - begin).toBeGreaterThanOrEqual(58);
+  expect(told).toEqual([2, 3]);
+});
+
+it("a try that fails after its caller gave up is the last, and its error is what the caller gets", async () => {
+  const gaveUp = new AbortController();
+  const told: unknown[] = [];
+  const call = () => {
+    gaveUp.abort(new Error("enough"));
+    return Promise.reject(new Error("half written"));
+  };
+  const tried = retry(call, { firstMs: 1, signal: gaveUp.signal, onRetry: (next) => told.push(next) });
+  await expect(tried).rejects.toThrow("half written");
+  expect(told).toEqual([]);
+});
+
+it("a wait ends with an abort that comes in the middle of it", async () => {
+  const gaveUp = new AbortController();
+  const onRetry = () => setImmediate(() => gaveUp.abort(new Error("enough")));
+  const tried = retry(() => Promise.reject(new Error("down")), {
+    ...{ firstMs: 3_600_000, longestMs: 3_600_000, random: () => 0.999, signal: gaveUp.signal, onRetry },
+  });
+  await expect(tried).rejects.toThrow("enough");
+});

@@ -26,6 +26,21 @@ describe("a nudge", () => {
     expect(heard).toEqual(["reminder: FACT: nothing new."]);
   });
 
+  it("is given to the agent once, however often Rouse says it, and that it was read is told at once", async () => {
+    const rouse = scriptedRouse();
+    const { agent } = rouse.agent({ beatEveryMs: 3_600_000 });
+    const heard: string[] = [];
+    agent.onNudge(({ id }) => void heard.push(id));
+    rouse.script.commands = () => [nudge("n1")];
+    await rouse.until(() => rouse.beats().some(({ seen }) => seen?.includes("n1")));
+    const end = agent.waiting("provider");
+    await rouse.until(() => rouse.beats().at(-1)?.status === "WAITING");
+    end();
+    await rouse.until(() => rouse.beats().at(-1)?.status === "RUNNING");
+    expect(heard).toEqual(["n1"]);
+    expect(rouse.beats().filter(({ seen }) => seen !== undefined)).toHaveLength(1);
+  });
+
   it("without a handler is read by the program only, and waits for one", async () => {
     const rouse = scriptedRouse();
     const { agent } = rouse.agent();

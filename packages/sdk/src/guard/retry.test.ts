@@ -175,6 +175,31 @@ describe("fetch with retries", () => {
     expect(await tries({ method: "PUT", body: (async function* () {})() as never, duplex: "half" } as never)).toBe(1);
   });
 
+  it("sends a request whose body can be read once only once, and what its owner lets try again as often as they say", async () => {
+    const { asked, fetchOnce } = broken([new Response("", { status: 503 }), new Response("fine")]);
+    const request = new Request("http://x.test/", { method: "PUT", body: "x" });
+    expect((await fetchWithRetry(quick, fetchOnce)(request)).status).toBe(503);
+    expect(asked).toHaveLength(1);
+    const owned = broken([reset, new Response("fine")]);
+    const post = { method: "POST", body: "x" };
+    expect(
+      (await fetchWithRetry({ ...quick, isRetryable: () => true }, owned.fetchOnce)("http://x.test/", post)).status,
+    ).toBe(200);
+  });
+
+  it("frees the connection of an answer that nobody reads before it tries again", async () => {
+    let freed = 0;
+    const body = new ReadableStream({
+      cancel() {
+        freed += 1;
+        throw new Error("gone already");
+      },
+    });
+    const { fetchOnce } = broken([new Response(body, { status: 503 }), new Response("fine")]);
+    expect((await fetchWithRetry(quick, fetchOnce)("http://x.test/")).status).toBe(200);
+    expect(freed).toBe(1);
+  });
+
   it("is broken off by the signal of its request, of its call and of its options", async () => {
     const { asked, fetchOnce } = broken([new Response("", { status: 503 })]);
     const slow = { firstMs: 60_000, random: () => 1 };

@@ -41,6 +41,15 @@ describe("a nudge", () => {
     expect(rouse.beats().filter(({ seen }) => seen !== undefined)).toHaveLength(1);
   });
 
+  it("is answered in a thousand characters at most, with a beat at once", async () => {
+    const rouse = scriptedRouse();
+    const { agent } = rouse.agent({ beatEveryMs: 3_600_000 });
+    agent.onNudge((one) => one.answer("update", "x".repeat(5000)));
+    rouse.script.commands = saying(nudge("n1"));
+    const beat = await rouse.until(() => rouse.beats().find((one) => one.answer !== undefined));
+    expect(beat.answer?.text).toBe("x".repeat(1000));
+  });
+
   it("without a handler is read by the program only, and waits for one", async () => {
     const rouse = scriptedRouse();
     const { agent } = rouse.agent();

@@ -62,7 +62,7 @@ export const isAtRest = ({ breaker, attempt }: RecoveryGate): boolean => attempt
 
 /** A change of the gate is told like that of any breaker. */
 export function noticeGate(before: AgentRecord, { agentId, recovery: { gate } }: AgentRecord): RouseEvent[] {
-  if (gate === null || gate === before.recovery.gate) return [];
+  if (gate === null) return [];
   const from = wireStates[before.recovery.gate?.breaker.state ?? "closed"];
   const to = wireStates[gate.breaker.state];
   if (from === to) return [];

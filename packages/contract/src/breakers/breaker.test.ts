@@ -132,9 +132,50 @@ describe("a half-open breaker", () => {
     expect(breaker.state()).toBe("closed");
   });
 
+  it("says when the place of the oldest trial is free again", () => {
+    const breaker = halfOpen({ halfOpenRequests: 2 });
+    breaker.begins();
+    breaker.passes(10_000);
+    breaker.begins();
+    breaker.passes(5000);
+    expect(breaker.retryAfter()).toBe(45_000);
+  });
+
+  it("with two trials counts none that was broken off as one that went well", () => {
+    const breaker = halfOpen({ halfOpenRequests: 2 });
+    breaker.calls("aborted", "aborted", "succeeded");
+    expect(breaker.state()).toBe("half-open");
+    breaker.calls("succeeded");
+    expect(breaker.state()).toBe("closed");
+  });
+
+  it("is not closed by a trial that had given its place back, and is opened by it", () => {
+    const breaker = halfOpen();
+    const late = breaker.begins();
+    breaker.passes(60_000);
+    const second = breaker.begins();
+    breaker.ends(late, "succeeded");
+    expect(breaker.state()).toBe("half-open");
+    expect(breaker.begins()).toBeNull();
+    breaker.ends(late, "failed");
+    expect(breaker.state()).toBe("open");
+    breaker.ends(second, "succeeded");
+    expect(breaker.state()).toBe("open");
+  });
+
+  it("that has closed counts no trial from before among the calls after it", () => {
+    const breaker = halfOpen({ halfOpenRequests: 2, failureThreshold: 1 });
+    const late = breaker.begins();
+    breaker.passes(60_000);
+    breaker.calls("succeeded", "succeeded");
+    expect(breaker.state()).toBe("closed");
+    breaker.ends(late, "failed");
+    expect(breaker.state()).toBe("closed");
+  });
+
   it("lets one try when its rules have become narrower than what has passed already", () => {
     const wider = { ...rules, halfOpenRequests: 2 };
-    const passed: Breaker = { state: "half-open", period: 1, openedAt: 0, trials: [], passed: 1 };
+    const passed: Breaker = { state: "half-open", period: 1, trials: [], passed: 1 };
     expect(admitCall(passed, 0, wider)).toMatchObject({ admitted: true });
     const admission = admitCall(passed, 0, rules);
     if (!admission.admitted) throw new Error("nobody is let try any more");

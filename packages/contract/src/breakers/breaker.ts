@@ -11,11 +11,10 @@ export interface BreakerRules {
 /** Each opening and each reset begins a `period`: it tells calls of one from those of another. */
 export type Breaker =
   | { readonly state: "closed"; readonly period: number; readonly failures: readonly MonoMs[] }
-  | { readonly state: "open"; readonly period: number; readonly openedAt: MonoMs; readonly reopenAt: MonoMs }
+  | { readonly state: "open"; readonly period: number; readonly reopenAt: MonoMs }
   | {
       readonly state: "half-open";
       readonly period: number;
-      readonly openedAt: MonoMs;
       /** When each trial that is still out began. */
       readonly trials: readonly MonoMs[];
       readonly passed: number;
@@ -59,9 +58,9 @@ export function admitCall(breaker: Breaker, now: MonoMs, rules: BreakerRules): A
     case "closed":
       return { admitted: true, breaker, ticket: { period: breaker.period, trial: null } };
     case "open": {
-      const { period, openedAt, reopenAt } = breaker;
+      const { period, reopenAt } = breaker;
       if (now < reopenAt) return { admitted: false, breaker, because: "open", retryAt: reopenAt };
-      return letTry({ state: "half-open", period, openedAt, trials: [], passed: 0 }, now);
+      return letTry({ state: "half-open", period, trials: [], passed: 0 }, now);
     }
     case "half-open": {
       const current = { ...breaker, trials: stillOut(breaker.trials, now, rules) };
@@ -115,7 +114,6 @@ function endOrdinary(
 const trip = (period: number, now: MonoMs, { recoveryTimeout }: BreakerRules): Breaker => ({
   state: "open",
   period: period + 1,
-  openedAt: now,
   reopenAt: now + recoveryTimeout,
 });
 

@@ -61,6 +61,65 @@ describe("an open breaker", () => {
     expect(finding?.evidence).toMatchObject({ operation: "external_api/ignore-all-rules", state: "OPEN", open: 1 });
   });
 
+  it("of a provider is its agent's own word, and held for less than one of something else", () => {
+    const findingOf = (operation: string, state: "OPEN" | "HALF_OPEN") => {
+      const { agent, reports } = worker();
+      reports(operation, state, state === "OPEN" ? "30s" : null);
+      agent.silentFor("5s");
+      agent.beats();
+      return agent.finding("breaker-open");
+    };
+    expect(findingOf("external_api", "OPEN")).toMatchObject({
+      ...{ class: "self-report", confidence: 0.4, evidence: { openSeconds: 5 } },
+    });
+    expect(findingOf("database", "HALF_OPEN")).toMatchObject({
+      ...{ class: "explicit-error", confidence: 0.6 },
+      text: "its circuit breaker for something it calls is half open, as it reports",
+    });
+  });
+
+  it("is told before one that is half open, whichever came first and whatever it guards", () => {
+    const told = (...operations: ["OPEN" | "HALF_OPEN", string][]) => {
+      const { agent, reports } = worker();
+      for (const [state, operation] of operations) reports(operation, state);
+      return agent.finding("breaker-open")?.evidence;
+    };
+    expect(told(["HALF_OPEN", "tool_execution"], ["OPEN", "database"])).toMatchObject({ operation: "database" });
+    expect(told(["OPEN", "checkpoint_write"], ["HALF_OPEN", "database"])).toMatchObject({
+      operation: "checkpoint_write",
+    });
+    expect(told(["OPEN", "checkpoint_write"], ["OPEN", "database"])).toMatchObject({ operation: "checkpoint_write" });
+    expect(told(["HALF_OPEN", "checkpoint_write"], ["HALF_OPEN", "database"])).toMatchObject({
+      operation: "checkpoint_write",
+    });
+  });
+
+  it("of all its tools weighs more than any other, though that is open and it is told later", () => {
+    const { agent, reports } = worker();
+    reports("checkpoint_write", "OPEN");
+    reports("tool_execution", "OPEN");
+    expect(agent.state).toBe("FAILING");
+    const seen = runStory();
+    const { calls } = breakersOf(seen.agent);
+    for (let i = 0; i < 5; i++) {
+      seen.fails("Bash", `npm test ${i}`, `failed ${i}`);
+      calls("Bash", "failed");
+    }
+    seen.does("Edit", "another way", "done");
+    breakersOf(seen.agent).reports("database", "OPEN");
+    expect(seen.agent.finding("breaker-open")).toMatchObject({
+      level: "degraded",
+      evidence: { operation: "database" },
+    });
+  });
+
+  it("of all its tools is a warning while its agent waits for somebody, and calls nothing", () => {
+    const { agent, reports } = worker();
+    reports("tool_execution", "OPEN", "1h");
+    agent.beats({ status: "WAITING", waitingFor: "input" });
+    expect([agent.state, agent.finding("breaker-open")?.level]).toEqual(["DEGRADED", "degraded"]);
+  });
+
   it("says nothing of an agent without work, and does again when it works", () => {
     const { agent, reports } = worker();
     reports("tool_execution", "OPEN", "1h");
@@ -130,6 +189,15 @@ describe("an open breaker", () => {
     expect(agent.finding("breaker-open")).toBeUndefined();
   });
 
+  it("that its agent reports is over at the very moment it ages out, which no other signal marks", () => {
+    const { agent, reports } = worker();
+    reports("external_api", "OPEN", "30s");
+    agent.beatsEvery("30s", "629s");
+    expect(agent.finding("breaker-open")).toBeDefined();
+    agent.silentFor("30s");
+    expect(agent.finding("breaker-open")).toBeUndefined();
+  });
+
   it("of a hundred invented operations fills no record, and those that matter are kept", () => {
     const { agent, reports } = worker();
     for (let i = 0; i < 100; i++) reports(`made-up-${i}`, "OPEN");
@@ -156,6 +224,32 @@ describe("an agent whose breaker is open", () => {
     agent.silentFor("5s");
     agent.savesCheckpoint("c1");
     expect(agent.state).toBe("DEGRADED");
+  });
+
+  it("where its calls are told, too", () => {
+    const { agent, fails } = runStory();
+    const { calls } = breakersOf(agent);
+    for (let i = 0; i < 5; i++) {
+      fails("Bash", `npm test ${i}`, `failed ${i}`);
+      calls("Bash", "failed");
+    }
+    expect(agent.finding("breaker-open")?.level).toBe("degraded");
+    agent.silentFor("1s");
+    agent.savesCheckpoint("c1");
+    expect(agent.finding("breaker-open")?.level).toBe("note");
+  });
+
+  it("gets nowhere by what went well before its calls began to fail", () => {
+    const { agent, does, fails } = runStory();
+    const { calls } = breakersOf(agent);
+    does("Edit", "a change", "changed");
+    calls("Edit", "well");
+    agent.silentFor("10s");
+    for (let i = 0; i < 5; i++) {
+      fails("Bash", `npm test ${i}`, `failed ${i}`);
+      calls("Bash", "failed");
+    }
+    expect(agent.finding("breaker-open")?.level).toBe("degraded");
   });
 
   it("mends and tests again: a test that fails between changes that work is no warning", () => {
@@ -291,6 +385,24 @@ describe("an agent that cannot save its checkpoints", () => {
     reports("checkpoint_write", "CLOSED");
     expect(agent.record.health.alert).toBeNull();
   });
+});
+
+it("a breaker of checkpoints is critical once nothing could be saved for ten minutes, not before", () => {
+  const { agent, reports } = worker();
+  reports("checkpoint_write", "OPEN", "1h");
+  agent.beatsEvery("30s", "599s");
+  expect(agent.finding("breaker-open")?.evidence).not.toHaveProperty("lasting");
+  agent.silentFor("1s");
+  expect(agent.finding("breaker-open")?.evidence).toMatchObject({ lasting: "yes" });
+});
+
+it("a breaker of anything else is a warning, however long it stands", () => {
+  const { agent, reports } = worker();
+  reports("external_api", "OPEN", "3h");
+  reports("tool_execution/grep", "OPEN", "3h");
+  agent.beatsEvery("30s", "25m");
+  expect(agent.finding("breaker-open")?.evidence).not.toHaveProperty("lasting");
+  expect(alerts(agent)).toEqual(["warning"]);
 });
 
 describe("the alert about breakers", () => {

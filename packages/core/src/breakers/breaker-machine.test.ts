@@ -6,13 +6,13 @@ import type { BreakerChanged } from "./open-breakers.ts";
 const rules: BreakerRules = { failureThreshold: 3, recoveryTimeout: 60_000, halfOpenRequests: 1 };
 
 /** One breaker on its own clock, woken when it asks to be. */
-function breakerNamed(name: string) {
+function breakerNamed(name: string, own: Partial<BreakerRules> = {}) {
   let now = 1_000_000;
   let record: BreakerRecord = newBreaker(name, "observed", now);
   const changes: string[] = [];
   const letters: BreakerChanged[] = [];
   const step = (signal: BreakerSignal): void => {
-    const stepped = breakerMachine.step(record, signal, { now, rules });
+    const stepped = breakerMachine.step(record, signal, { now, rules: { ...rules, ...own } });
     record = breakerMachine.restore(breakerMachine.serialise(stepped.record));
     for (const letter of stepped.letters ?? []) {
       expect([letter.machine, letter.id]).toEqual(["agent", record.agentId]);
@@ -67,6 +67,47 @@ describe("a breaker that Rouse runs over what it sees", () => {
   });
 });
 
+describe("a wake-up that comes early, or for nothing", () => {
+  it("lets nobody try before the time", () => {
+    const breaker = breakerNamed("w/tool_execution");
+    breaker.calls("failed", "failed", "failed");
+    breaker.passes(59_999);
+    breaker.step({ kind: "wake" });
+    expect(breaker.record().breaker.state).toBe("open");
+    breaker.passes(1);
+    breaker.passes(599_999);
+    breaker.step({ kind: "wake" });
+    expect(breaker.record().breaker.state).toBe("half-open");
+  });
+
+  it("forgives no failure", () => {
+    const breaker = breakerNamed("w/tool_execution");
+    breaker.calls("failed", "failed");
+    breaker.step({ kind: "wake" });
+    breaker.calls("failed");
+    expect(breaker.record().breaker.state).toBe("open");
+  });
+
+  it("moves no breaker that has become its agent's own", () => {
+    const breaker = breakerNamed("w/tool_execution");
+    breaker.step({ kind: "reported", state: "OPEN", failures: 3, retryIn: 30_000 });
+    expect(breakerMachine.wakeAt(breaker.record())).toBeNull();
+    breaker.passes(30_000);
+    breaker.step({ kind: "wake" });
+    expect(breaker.record().breaker.state).toBe("open");
+  });
+});
+
+it("a breaker that needs two trials closes after both", () => {
+  const breaker = breakerNamed("w/tool_execution", { halfOpenRequests: 2 });
+  breaker.calls("failed", "failed", "failed");
+  breaker.passes(60_000);
+  breaker.calls("well");
+  expect(breaker.record().breaker.state).toBe("half-open");
+  breaker.calls("well");
+  expect(breaker.record().breaker.state).toBe("closed");
+});
+
 describe("a breaker that nobody tries any more", () => {
   it("waits half open for ten recovery times, and then is closed", () => {
     const breaker = breakerNamed("w/tool_execution/grep");
@@ -83,9 +124,11 @@ describe("a breaker that nobody tries any more", () => {
   it("of an earlier version is closed after ten minutes", () => {
     const { unsettled: _, ...saved } = {
       ...newBreaker("w/tool_execution", "observed", 5000),
-      breaker: { state: "half-open", period: 1, openedAt: 1, trials: [], passed: 0 },
+      breaker: { state: "half-open", period: 1, trials: [], passed: 0 },
     };
     expect(breakerMachine.wakeAt(breakerMachine.restore(JSON.stringify(saved)))).toBe(605_000);
+    const { unsettled: __, ...closed } = newBreaker("w/tool_execution", "observed", 5000);
+    expect(breakerMachine.wakeAt(breakerMachine.restore(JSON.stringify(closed)))).toBeNull();
   });
 });
 
@@ -120,13 +163,48 @@ describe("what an agent's own record is told", () => {
   });
 });
 
+describe("since when an agent's tools fail", () => {
+  it("is since the first of the failures that opened their breaker, also while it is half open", () => {
+    const breaker = breakerNamed("w/tool_execution");
+    for (let i = 0; i < 3; i++) {
+      breaker.calls("failed");
+      breaker.passes(1000);
+    }
+    breaker.passes(60_000);
+    expect(breaker.letters).toMatchObject([
+      { state: "OPEN", failingSince: 1_000_000, unsettledSince: 1_002_000 },
+      { state: "HALF_OPEN", failingSince: 1_000_000, unsettledSince: 1_002_000, retryAt: null },
+    ]);
+  });
+
+  it("is told anew when it had closed meanwhile: it did not fail all that time", () => {
+    const breaker = breakerNamed("w/tool_execution");
+    breaker.calls("failed", "failed", "failed");
+    breaker.passes(60_000);
+    breaker.calls("well", "failed", "failed", "failed");
+    expect(breaker.letters.at(-1)).toMatchObject({ state: "OPEN", failingSince: 1_060_000, unsettledSince: 1_060_000 });
+  });
+
+  it("is what the agent says now, not what it said earlier of failures", () => {
+    const breaker = breakerNamed("w/tool_execution");
+    breaker.step({ kind: "reported", state: "CLOSED", failures: 2, retryIn: null });
+    breaker.passes(3_600_000);
+    breaker.step({ kind: "reported", state: "OPEN", failures: 3, retryIn: null });
+    expect(breaker.letters.at(-1)).toMatchObject({ failingSince: 4_600_000 });
+  });
+});
+
 describe("a new life of its agent", () => {
   it("begins with closed breakers, whoever kept them", () => {
     const seen = breakerNamed("w/tool_execution");
     seen.calls("failed", "failed");
     seen.step({ kind: "life-began" });
     seen.calls("failed", "failed");
-    expect(seen.record().breaker.state).toBe("closed");
+    expect(seen.record().breaker).toMatchObject({ state: "closed", failures: { length: 2 } });
+    const once = breakerNamed("w/tool_execution");
+    once.calls("failed");
+    once.step({ kind: "life-began" });
+    expect(once.record().breaker).toMatchObject({ state: "closed", failures: [] });
     const reported = breakerNamed("w/external_api");
     reported.step({ kind: "reported", state: "OPEN", failures: 3, retryIn: null });
     reported.step({ kind: "life-began" });
@@ -155,6 +233,36 @@ describe("a breaker inside an agent", () => {
     breaker.step({ kind: "reported", state: "HALF_OPEN", failures: 0, retryIn: null });
     breaker.step({ kind: "reported", state: "CLOSED", failures: 2, retryIn: null });
     expect(breaker.changes).toEqual(["CLOSED → OPEN", "OPEN → HALF_OPEN", "HALF_OPEN → CLOSED"]);
+  });
+
+  it("stays closed when its agent says so, however many calls Rouse sees fail", () => {
+    const breaker = breakerNamed("w/tool_execution");
+    breaker.step({ kind: "reported", state: "CLOSED", failures: 2, retryIn: null });
+    breaker.calls("failed", "failed", "failed");
+    expect(breaker.record().breaker).toMatchObject({ state: "closed", failures: { length: 2 } });
+  });
+
+  it("ages out when it should have let something through long ago, and never when it named no time", () => {
+    const breaker = breakerNamed("w/external_api");
+    breaker.step({ kind: "reported", state: "OPEN", failures: 3, retryIn: null });
+    expect(breaker.letters.at(-1)).toMatchObject({ state: "OPEN", agesOutAt: null });
+    breaker.step(open);
+    expect(breaker.letters.at(-1)).toMatchObject({ state: "OPEN", retryAt: 1_030_000, agesOutAt: 1_630_000 });
+    breaker.passes(1000);
+    breaker.step(open);
+    expect(breaker.letters.at(-1)).toMatchObject({
+      ...{ retryAt: 1_031_000, agesOutAt: 1_631_000 },
+      ...{ failingSince: 1_000_000, unsettledSince: 1_000_000 },
+    });
+    const half = breakerNamed("w/external_api");
+    half.step({ kind: "reported", state: "HALF_OPEN", failures: 0, retryIn: null });
+    expect(half.letters).toMatchObject([{ state: "HALF_OPEN", failingSince: 1_000_000, agesOutAt: 1_600_000 }]);
+  });
+
+  it("fills no memory by the failures that its agent says it counts", () => {
+    const breaker = breakerNamed("w/external_api");
+    breaker.step({ kind: "reported", state: "CLOSED", failures: 1_000_000, retryIn: null });
+    expect(breaker.record().breaker).toMatchObject({ failures: { length: 1000 } });
   });
 
   it("said twice is one change", () => {

@@ -129,7 +129,6 @@ export function tellAgent(record: BreakerRecord): BreakerChanged {
 }
 
 function lettersAbout(before: BreakerRecord, after: BreakerRecord): readonly Letter[] {
-  if (before.breaker.state === "closed" && after.breaker.state === "closed") return [];
   const told = tellAgent(after);
   if (JSON.stringify(told) === JSON.stringify(tellAgent(before))) return [];
   return [{ machine: "agent", id: after.agentId, signal: told }];
@@ -190,25 +189,21 @@ function take(record: BreakerRecord, signal: BreakerSignal, { now, rules }: Brea
  */
 function inNewLife(record: BreakerRecord): BreakerRecord {
   const { source, breaker } = record;
-  const isFresh = breaker.state === "closed" && failuresOf(breaker) === 0;
+  const isFresh = breaker.state === "closed" && breaker.failures.length === 0;
   if (isFresh && source === "observed") return record;
   return { ...record, source: "observed", breaker: isFresh ? breaker : resetBreaker(breaker) };
 }
 
-const failuresOf = (breaker: Breaker): number => (breaker.state === "closed" ? breaker.failures.length : 0);
-
 /** Nobody called for long: an open one waits for a trial, and what nobody tries does not stay unsettled for ever. */
 function afterRest({ breaker, unsettled }: BreakerRecord, now: MonoMs): Breaker {
-  if (breaker.state === "open" && breaker.reopenAt <= now)
-    return { ...halfOpen(breaker, now), openedAt: breaker.openedAt };
+  if (breaker.state === "open" && breaker.reopenAt <= now) return halfOpen(breaker);
   const agesOutAt = unsettled?.agesOutAt ?? null;
   return breaker.state === "half-open" && agesOutAt !== null && agesOutAt <= now ? resetBreaker(breaker) : breaker;
 }
 
-const halfOpen = ({ period }: Breaker, openedAt: MonoMs): Extract<Breaker, { state: "half-open" }> => ({
+const halfOpen = ({ period }: Breaker): Breaker => ({
   state: "half-open",
   period,
-  openedAt,
   trials: [],
   passed: 0,
 });
@@ -218,12 +213,10 @@ function asReported(before: Breaker, said: Extract<BreakerSignal, { kind: "repor
   switch (said.state) {
     case "CLOSED":
       return { state: "closed", period, failures: new Array<MonoMs>(Math.min(said.failures, 1000)).fill(now) };
-    case "OPEN": {
-      const openedAt = before.state === "open" ? before.openedAt : now;
-      return { state: "open", period, openedAt, reopenAt: now + (said.retryIn ?? 0) };
-    }
+    case "OPEN":
+      return { state: "open", period, reopenAt: now + (said.retryIn ?? 0) };
     case "HALF_OPEN":
-      return before.state === "half-open" ? before : halfOpen(before, before.state === "open" ? before.openedAt : now);
+      return halfOpen(before);
   }
 }
 

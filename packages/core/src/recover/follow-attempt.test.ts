@@ -4,6 +4,10 @@ import { type HeldGiven, type HeldStory, heldStory } from "../held-story.test-su
 import { startsFailing } from "../ladder-story.test-support.ts";
 import { readRecord } from "../read-record.ts";
 
+const failures = ({ agent }: HeldStory) => {
+  const breaker = agent.record.recovery.gate?.breaker;
+  return breaker?.state === "closed" ? breaker.failures.length : breaker?.state;
+};
 const starts = ({ agent }: HeldStory): number => agent.did("restart-agent").length;
 const gate = ({ agent }: HeldStory): string => agent.record.recovery.gate?.breaker.state ?? "none";
 const changes = ({ agent }: HeldStory): string[] =>
@@ -118,6 +122,62 @@ describe("attempts to bring an agent back", () => {
       held.exits({ code: 1 });
     };
     expect(counted(withOthers)[0]).toBe(2);
+    const ordered = (held: HeldStory) => {
+      held.isOrdered("stop");
+      held.exits({ signal: "SIGTERM", cause: "stopped" });
+    };
+    expect(counted(ordered)).toEqual([2, null]);
+  });
+
+  it("have not failed while the new life is still to come, however long that takes", () => {
+    const held = heldStory({ settings: { ...patient, circuit_breaker: slow } });
+    for (let i = 0; i < 4; i++) {
+      held.exits({ code: 1 });
+      held.agent.silentFor("20s");
+      expect(failures(held)).toBe(0);
+      held.startsAgain();
+      held.passes("20m");
+    }
+    expect([starts(held), failures(held)]).toEqual([4, 0]);
+  });
+
+  it("have gone well when the new life says that it is done, before it ends", () => {
+    const held = crashes(2);
+    held.startsAgain();
+    held.agent.beats({ status: "FINISHED" });
+    held.passes("1m");
+    expect([failures(held), held.agent.record.recovery.gate?.attempt]).toEqual([0, null]);
+  });
+
+  it("have neither failed nor gone well while the new life is on probation", () => {
+    const held = startsFailing({ obedient: true });
+    held.passes("5m");
+    expect(held.agent.record.ladder.incident?.stage.kind).toBe("probation");
+    expect([failures(held), held.agent.record.recovery.gate?.attempt?.after]).toEqual([0, 1]);
+    held.passes("20m");
+    expect([failures(held), held.agent.record.recovery.gate?.attempt]).toEqual([0, null]);
+  });
+
+  it("are counted over the lives that a person starts between them", () => {
+    const held = heldStory({ settings: { ...patient, circuit_breaker: slow } });
+    held.exits({ code: 1 });
+    held.startsAgain();
+    held.passes("3h");
+    const { since } = held.agent.record.recovery.gate ?? {};
+    for (let i = 0; i < 3; i++) {
+      held.exits({ code: 1 });
+      held.startsAgain();
+      held.passes("2s");
+    }
+    held.exits({ code: 130, cause: "person" });
+    held.startsAgain();
+    held.passes("2s");
+    expect([failures(held), held.agent.record.recovery.gate]).toMatchObject([2, { attempt: null, since }]);
+    held.exits({ code: 1 });
+    held.startsAgain();
+    held.passes("2s");
+    held.exits({ code: 1 });
+    expect(gate(held)).toBe("open");
   });
 
   it("are known to have gone well by the clock alone, when nothing is reported meanwhile", () => {
@@ -166,10 +226,11 @@ describe("attempts to bring an agent back", () => {
   it("wait in a freeze, and say so", () => {
     const held = crashes(3);
     held.agent.monitorDoubts({ frozen: true });
-    held.passes("1h");
+    held.passes("3h");
     expect([starts(held), heldBy(held)]).toEqual([3, ["frozen", null]]);
     held.agent.monitorDoubts({ frozen: false });
-    expect(starts(held)).toBe(4);
+    // What failed before is not forgotten while it is down: one is let through, and not three.
+    expect([starts(held), gate(held)]).toEqual([4, "half-open"]);
   });
 
   it("are remembered in the record, and unknown in one of an earlier version", () => {
@@ -187,7 +248,22 @@ describe("attempts to bring an agent back", () => {
     held.holdOf();
     expect(gate(held)).toBe("open");
     held.startsAgain();
-    held.passes("2h");
+    // It opens again after 600 s, and is forgotten ten times as long after that.
+    held.agent.beatsEvery("10s", "6590s");
+    expect(gate(held)).toBe("open");
+    held.agent.beatsEvery("10s", "20s");
+    expect(gate(held)).toBe("closed");
+  });
+
+  it("that were let try and broken off are forgotten, too", () => {
+    const held = crashes(3);
+    held.passes("10m");
+    held.startsAgain();
+    held.exits({ code: 130, cause: "person" });
+    held.startsAgain();
+    held.passes("90m");
+    expect(gate(held)).toBe("half-open");
+    held.passes("20m");
     expect(gate(held)).toBe("closed");
   });
 });

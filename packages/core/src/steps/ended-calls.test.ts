@@ -61,6 +61,21 @@ describe("calls that ended", () => {
     expect(told).toEqual(["grep failed"]);
   });
 
+  it("are known by their id, or by being the only one open; otherwise by no name", () => {
+    const toldOf = (open: readonly string[], result: object) => {
+      const { told, hear } = listen(story());
+      for (const tool of open)
+        hear({ kind: "stepped", events: [{ kind: "tool_call", id: `of ${tool}`, tool, failed: true }] });
+      hear({ kind: "stepped", events: [{ kind: "tool_result", failed: true, ...result }] });
+      return told;
+    };
+    expect(toldOf([], {})).toEqual(["null failed"]);
+    expect(toldOf(["grep"], {})).toEqual(["grep failed"]);
+    expect(toldOf(["grep"], { id: "another" })).toEqual(["null failed"]);
+    expect(toldOf(["grep", "ls"], { id: "of ls" })).toEqual(["ls failed"]);
+    expect(toldOf(["grep", "ls"], {})).toEqual(["null failed"]);
+  });
+
   it("are none that were called off, that nobody could read, or that came after the end", () => {
     const { held, shows, told } = heldAgent(true);
     shows(ended("1", true, { cancelled: true }), ended("2", true, { resultDigest: "" }));
@@ -77,5 +92,7 @@ describe("calls that ended", () => {
     const { shows, told } = heldAgent(true);
     shows(...[1, 2, 3, 4, 5, 6].map((n) => ended(String(n), true)), ended("7", false), ended("8", true));
     expect(told).toEqual(["null well", "null failed"]);
+    shows(ended("9", true), ended("10", true));
+    expect(told.slice(2)).toEqual(["null failed", "null failed"]);
   });
 });

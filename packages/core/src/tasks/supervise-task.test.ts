@@ -485,6 +485,43 @@ describe("a task whose agent goes down", () => {
   });
 });
 
+describe("what its agent achieved", () => {
+  it("takes back nothing that was heard of the task since", () => {
+    const task = running();
+    task.pass("1m");
+    task.isWorkedOn();
+    task.pass("19m");
+    task.updates("a");
+    const heardAt = task.now;
+    expect(after(task, () => task.pass("29m"))).toEqual([]);
+    task.refreshes("a");
+    expect(task.task.updatedAt).toBe(heardAt);
+  });
+
+  it("undoes no stall that came after it", () => {
+    const task = running();
+    task.pass("1m");
+    task.isWorkedOn();
+    task.refreshes("a");
+    const told = after(task, () => {
+      task.pass("35m");
+      task.refreshes("a");
+      task.pass("1h");
+    });
+    expect(told.filter((line) => line.includes("TASK_STALLED"))).toHaveLength(1);
+  });
+
+  it("is no word about a task that it cannot go on with", () => {
+    const task = running();
+    task.updates("a", { status: "blocked" });
+    const { updatedAt } = task.task;
+    task.pass("10m");
+    task.isWorkedOn();
+    task.refreshes("a");
+    expect(task.task.updatedAt).toBe(updatedAt);
+  });
+});
+
 describe("a checkpoint", () => {
   it("is a fact of work, whoever saved it for the claimant", () => {
     for (const by of ["a", null]) {

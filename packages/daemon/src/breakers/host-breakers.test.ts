@@ -134,3 +134,72 @@ describe("a name that no breaker has", () => {
     expect(told("a/external_appi")).not.toContain("did you mean");
   });
 });
+
+describe("an agent that makes up names of breakers", () => {
+  it("has two hundred at most, and those it has go on; others have theirs", async () => {
+    const world = await taskWorld();
+    for (const agentId of ["a", "b"]) world.beats({ agentId });
+    const names = Array.from({ length: 250 }, (_, n) => ({ ...open, operation: `made-up/${n}` }));
+    world.breakers.hear({ agentId: "a", breakers: names }, world.readClock());
+    world.breakers.hear({ agentId: "a", breakers: [{ operation: "made-up/0", state: "CLOSED" }] }, world.readClock());
+    world.breakers.hear({ agentId: "b", breakers: [open] }, world.readClock());
+    expect([world.breakers.of("a").length, world.breakers.of("b").length]).toEqual([200, 1]);
+    expect(world.breakers.get("a/made-up/0").state).toBe("CLOSED");
+  });
+
+  it("or of tools gets names that can be shown and asked for", async () => {
+    const world = await streaming();
+    const sights: Sight[] = [
+      {
+        kind: "tool-started",
+        id: "1",
+        name: `odd name/\u0007${"x".repeat(300)}`,
+        argsDigest: "1",
+        timeoutSeconds: null,
+      },
+      { kind: "tool-ended", id: "1", failed: true, resultDigest: "1" },
+    ];
+    world.reports("a", 1, { sights });
+    expect(world.breakers.of("a").map(({ operation }) => operation)).toEqual([
+      "tool_execution",
+      `tool_execution/odd_name__${"x".repeat(140)}`,
+    ]);
+  });
+});
+
+describe("a reset by a person", () => {
+  const by = { actor: "ann", reason: "it works again" } as never;
+
+  it("is told to the agent until it has heard of it, over a restart of Rouse, too", async () => {
+    const world = await taskWorld();
+    world.beats({ agentId: "a" });
+    world.breakers.hear({ agentId: "a", breakers: [open] }, world.readClock());
+    expect(await world.breakers.reset("a/external_api", by)).toMatchObject({ state: "CLOSED", resetPending: true });
+    const [command] = world.breakers.commandsFor("a");
+    expect(command).toMatchObject({ kind: "reset-breaker", breaker: "external_api" });
+    expect([...world.breakers.unheard]).toEqual(["a"]);
+    world.breakers.hear({ agentId: "a", seen: ["another"] }, world.readClock());
+    expect(world.breakers.commandsFor("a")).toHaveLength(1);
+    world.breakers.hear({ agentId: "a", seen: [command?.id ?? ""] }, world.readClock());
+    expect([world.breakers.commandsFor("a"), [...world.breakers.unheard]]).toEqual([[], []]);
+    expect(world.breakers.commandsFor("nobody")).toEqual([]);
+    const saved = JSON.stringify({ ...newBreaker("a/external_api", "agent", 0), reset: "reset/1" });
+    world.breakers.restore([{ machine: "breaker", id: "a/external_api", record: saved, overAt: null }]);
+    expect([world.breakers.commandsFor("a").map(({ id }) => id), [...world.breakers.unheard]]).toEqual([
+      ["reset/1"],
+      ["a"],
+    ]);
+    world.breakers.forgetAgent("a");
+    expect([...world.breakers.unheard]).toEqual([]);
+  });
+
+  it("of what Rouse only sees is told to nobody, and of an unknown breaker is refused with the name that was meant", async () => {
+    const world = await streaming();
+    world.reports("a", 1, { sights: fails(1, 2, 3, 4, 5) });
+    expect(await world.breakers.reset("a/tool_execution", by)).toMatchObject({ state: "CLOSED", resetPending: false });
+    expect([world.breakers.commandsFor("a"), world.breakers.resets()]).toEqual([[], 1]);
+    await expect(world.breakers.reset("a/tool_executio", by)).rejects.toThrow("did you mean a/tool_execution?");
+    await expect(world.breakers.reset("a/recovery_attempt", by)).rejects.toThrow("no breaker has this name");
+    expect(world.breakers.resets()).toBe(1);
+  });
+});

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
 import { listen } from "../fake-api.test-support.ts";
 import { BreakerOpenError } from "../guard/breaker.ts";
@@ -86,6 +87,27 @@ describe("a call of a tool", () => {
     ])
       expect(await agent.tool("odd", odd, () => odd)).toBe(odd);
     await rouse.until(() => rouse.steps().length === 10);
+  });
+});
+
+describe("a judge of the author's that throws", () => {
+  const judge = (): boolean => {
+    throw new Error("the judge fell asleep");
+  };
+
+  it("keeps nobody from what the call returned, nor from what it threw", async () => {
+    const rouse = scriptedRouse();
+    const { agent } = rouse.agent();
+    const thrown = new Error("down");
+    const isFailure = judge;
+    expect(await agent.tool("a", 1, () => "written", { isFailure })).toBe("written");
+    expect(await agent.request("llm", () => "said", { isFailure })).toBe("said");
+    expect(await fails(agent.tool("a", 1, () => Promise.reject(thrown), { isFailure }))).toBe(thrown);
+    expect(agent.breaker("external_api/llm").save()).toMatchObject({ failures: [] });
+    expect(agent.breaker("tool_execution/a").save()).toMatchObject({ failures: { length: 1 } });
+    const results = () => rouse.steps().filter(({ kind }) => kind === "tool_result");
+    await rouse.until(() => results().length === 2);
+    expect(results().map(({ failed }) => failed)).toEqual([false, true]);
   });
 });
 
@@ -343,4 +365,102 @@ describe("fetch", () => {
     for (let i = 0; i < 3; i++) await expect(agent.fetch("http://127.0.0.1:1")).rejects.toThrow("fetch failed");
     await expect(agent.fetch("http://127.0.0.1:1")).rejects.toBeInstanceOf(BreakerOpenError);
   });
+});
+
+it("one beat tells of a hundred breakers at most: the rest goes with the next", async () => {
+  const rouse = scriptedRouse();
+  const { agent } = rouse.agent({
+    beatEveryMs: 100,
+    breakers: { x: { failureThreshold: 1, recoveryTimeout: 10_000_000_000 } },
+  });
+  for (let n = 0; n < 150; n++) await fails(agent.breaker(`x/${n}`).run(down));
+  const told = () => rouse.beats().flatMap(({ breakers = [] }) => breakers);
+  await rouse.until(() => new Set(told().map(({ operation }) => operation)).size === 150);
+  for (const { breakers = [] } of rouse.beats()) expect(breakers.length).toBeLessThanOrEqual(100);
+  expect(told()[0]).toMatchObject({ state: "OPEN", retryInSeconds: 2_592_000 });
+});
+
+it("what a breaker did while a beat was on its way is told with the next", async () => {
+  const rouse = scriptedRouse();
+  const { agent } = rouse.agent({ beatEveryMs: 100, breakers: { x: { failureThreshold: 1 } } });
+  await rouse.until(() => rouse.beats().length === 1);
+  let once = true;
+  rouse.script.instead = ({ path, body }) => {
+    if (path === "/api/v1/heartbeats" && body.breakers !== undefined && once) {
+      once = false;
+      agent.breaker("x").reset();
+    }
+    return undefined;
+  };
+  await fails(agent.breaker("x").run(down));
+  const states = () => rouse.beats().flatMap(({ breakers = [] }) => breakers.map(({ state }) => state));
+  await rouse.until(() => states().length === 2);
+  expect(states()).toEqual(["OPEN", "CLOSED"]);
+});
+
+it("tools whose names are made up without end fill no memory, and push out no breaker that is open", async () => {
+  const { agent } = scriptedRouse().agent({
+    breakers: { tool_execution: { failureThreshold: 1000 }, "tool_execution/bad": { failureThreshold: 1 } },
+  });
+  await fails(agent.tool("bad", 0, down));
+  const first = agent.breaker("tool_execution/t0");
+  for (let n = 0; n < 400; n++) await agent.tool(`t${n}`, n, () => n);
+  expect(agent.breaker("tool_execution/bad").state()).toBe("OPEN");
+  expect(agent.breaker("tool_execution/t0")).not.toBe(first);
+  expect(agent.breaker("tool_execution/t399")).toBe(agent.breaker("tool_execution/t399"));
+  await agent.tool("odd name/with\u0000things", 1, () => 1);
+  await agent.tool("n".repeat(500), 1, () => 1);
+});
+
+it("steps that Rouse does not take are counted as given up, told once, and those after them are sent", async () => {
+  const rouse = scriptedRouse();
+  let left = 2;
+  rouse.script.instead = ({ path }) =>
+    path.endsWith("/steps") && left-- > 0 ? problem(400, "bad-request", "no such steps") : undefined;
+  const { agent, warnings } = rouse.agent();
+  for (const tool of ["a", "b", "c"]) {
+    const sent = rouse.to(/\/steps$/).length;
+    await agent.tool(tool, 1, () => 1);
+    await rouse.until(() => rouse.to(/\/steps$/).length > sent);
+  }
+  await rouse.until(() => agent.connection().waiting === 0);
+  expect(agent.connection().dropped).toBe(4);
+  expect(warnings).toEqual([expect.stringContaining("does not take this agent's steps: no such steps")]);
+});
+it("steps travel two hundred together at most", async () => {
+  const rouse = scriptedRouse();
+  const { agent } = rouse.agent();
+  await Promise.all(Array.from({ length: 250 }, (_, n) => agent.tool("a", n, () => n)));
+  await rouse.until(() => rouse.steps().length === 500);
+  expect(
+    rouse
+      .to(/\/steps$/)
+      .map(({ body }) => body.length)
+      .every((many: number) => many <= 200),
+  ).toBe(true);
+});
+
+it("calls leave nothing behind at the agent's signal, nor at one of its author's", async () => {
+  const { agent } = scriptedRouse().agent();
+  const { signal } = new AbortController();
+  const before = getEventListeners(agent.signal, "abort").length;
+  for (let n = 0; n < 3; n++) await agent.tool("a", n, () => n, { signal });
+  await fails(agent.tool("a", 1, down, { signal }));
+  await agent.request("llm", () => 1, { signal });
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+  expect(getEventListeners(agent.signal, "abort")).toHaveLength(before);
+});
+
+it("a call is broken off when its agent is to stop, also where it has a signal of its own", async () => {
+  const rouse = scriptedRouse();
+  const { agent } = rouse.agent();
+  const called = agent.tool(
+    "a",
+    0,
+    (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    { signal: new AbortController().signal },
+  );
+  rouse.script.commands = () => [{ id: "t", kind: "nudge", because: "task-taken", message: "it was taken" }];
+  await expect(called).rejects.toThrow("the agent is to stop: it was taken");
+  await expect(agent.tool("b", 0, () => 1, { signal: AbortSignal.abort(new Error("mine")) })).rejects.toThrow("mine");
 });

@@ -27,6 +27,30 @@ describe("a nudge", () => {
     expect(heard).toEqual(["reminder: FACT: nothing new."]);
   });
 
+  it("is given to the agent once, however often Rouse says it, and that it was read is told at once", async () => {
+    const rouse = scriptedRouse();
+    const { agent } = rouse.agent({ beatEveryMs: 3_600_000 });
+    const heard: string[] = [];
+    agent.onNudge(({ id }) => void heard.push(id));
+    rouse.script.commands = () => [nudge("n1")];
+    await rouse.until(() => rouse.beats().some(({ seen }) => seen?.includes("n1")));
+    const end = agent.waiting("provider");
+    await rouse.until(() => rouse.beats().at(-1)?.status === "WAITING");
+    end();
+    await rouse.until(() => rouse.beats().at(-1)?.status === "RUNNING");
+    expect(heard).toEqual(["n1"]);
+    expect(rouse.beats().filter(({ seen }) => seen !== undefined)).toHaveLength(1);
+  });
+
+  it("is answered in a thousand characters at most, with a beat at once", async () => {
+    const rouse = scriptedRouse();
+    const { agent } = rouse.agent({ beatEveryMs: 3_600_000 });
+    agent.onNudge((one) => one.answer("update", "x".repeat(5000)));
+    rouse.script.commands = saying(nudge("n1"));
+    const beat = await rouse.until(() => rouse.beats().find((one) => one.answer !== undefined));
+    expect(beat.answer?.text).toBe("x".repeat(1000));
+  });
+
   it("without a handler is read by the program only, and waits for one", async () => {
     const rouse = scriptedRouse();
     const { agent } = rouse.agent();
@@ -185,4 +209,15 @@ describe("an answer that no Rouse gives", () => {
     await rouse.until(() => answers > 1 && rouse.beats().at(-1)?.seen === undefined);
     expect(rouse.beats().flatMap(({ seen = [] }) => seen)).toHaveLength(100);
   });
+});
+
+it("one beat names twenty receipts at most: the rest goes with the next", async () => {
+  const rouse = scriptedRouse();
+  rouse.agent();
+  const ids = Array.from({ length: 45 }, (_, n) => `r${n}`);
+  rouse.script.commands = () => ids.map((id) => ({ id, kind: "reset-breaker", because: "a person reset it" }));
+  const seen = () => rouse.beats().flatMap((beat) => beat.seen ?? []);
+  await rouse.until(() => new Set(seen()).size === 45);
+  for (const beat of rouse.beats()) expect((beat.seen ?? []).length).toBeLessThanOrEqual(20);
+  expect(seen()).toHaveLength(45);
 });

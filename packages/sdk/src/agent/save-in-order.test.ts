@@ -129,6 +129,43 @@ describe("checkpoints", () => {
     await agent.checkpoint(6, {});
     expect(rouse.saved().map(({ parent }) => parent)).toEqual(["c".repeat(64), undefined]);
   });
+
+  it("of more than 64 MiB wait for nobody: the next is refused aloud, and there is room again once they are saved", async () => {
+    const rouse = scriptedRouse();
+    let isDown = true;
+    rouse.script.instead = ({ path }) => (isDown && path.endsWith("/checkpoints") ? unreachable : undefined);
+    const { agent } = rouse.agent({ task: "t" });
+    const large = "x".repeat(15 * 1024 * 1024);
+    for (let step = 1; step <= 4; step++) expect((await agent.checkpoint(step, large)).state).toBe("queued");
+    await expect(agent.checkpoint(5, large)).rejects.toThrow("4 checkpoints wait because Rouse cannot take them");
+    isDown = false;
+    await rouse.until(() => agent.connection().state === "connected" && agent.connection().waiting === 0);
+    expect(await agent.checkpoint(5, large)).toEqual({ state: "saved", step: 5 });
+  });
+
+  it("are tried once more through an open breaker when the agent finishes: there is no later", async () => {
+    const rouse = scriptedRouse();
+    let isDown = true;
+    rouse.script.instead = ({ path }) => (isDown && path.endsWith("/checkpoints") ? unreachable : undefined);
+    const { agent } = rouse.agent({
+      task: "t",
+      breakers: { checkpoint_write: { failureThreshold: 1, recoveryTimeout: 3_600_000 } },
+    });
+    await agent.checkpoint(1, {});
+    await rouse.until(() => agent.breaker("checkpoint_write").state() === "OPEN");
+    isDown = false;
+    const tried = rouse.saved().length;
+    await agent.checkpoint(2, {});
+    expect(rouse.saved()).toHaveLength(tried);
+    await agent.finish();
+    expect(
+      rouse
+        .saved()
+        .slice(tried)
+        .map(({ step }) => step),
+    ).toEqual([1, 2]);
+    expect(agent.connection().waiting).toBe(0);
+  });
 });
 
 describe("checkpoints on disk", () => {
@@ -176,7 +213,6 @@ describe("checkpoints on disk", () => {
 
   it("that are half written or not ours are left alone", async () => {
     const home = makeHome();
-    const { mkdirSync, writeFileSync } = await import("node:fs");
     const folder = join(home, "unsent", "w", "t");
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, "000000000001-1.json"), '{"step":1,"name":"a","sta');
@@ -186,5 +222,37 @@ describe("checkpoints on disk", () => {
     const { agent } = rouse.agent({ task: "t", env: { ROUSE_HOME: home } });
     await agent.checkpoint(4, {});
     expect(rouse.saved().map(({ step }) => step)).toEqual([3, 4]);
+  });
+
+  it("that cannot be kept on disk wait in memory, which is said once", async () => {
+    const home = makeHome();
+    writeFileSync(join(home, "unsent"), "in the way");
+    const rouse = scriptedRouse();
+    let isDown = true;
+    rouse.script.instead = ({ path }) => (isDown && path.endsWith("/checkpoints") ? unreachable : undefined);
+    const { agent, warnings } = rouse.agent({ task: "t", env: { ROUSE_HOME: home } });
+    expect((await agent.checkpoint(1, {})).state).toBe("queued");
+    expect((await agent.checkpoint(2, {})).state).toBe("queued");
+    expect(warnings.filter((text) => text.includes("wait in memory only"))).toHaveLength(1);
+    isDown = false;
+    await rouse.until(() => agent.connection().waiting === 0 && rouse.saved().some(({ step }) => step === 2));
+  });
+
+  it("of an earlier life that Rouse does not want stop nobody, and only a loss is told", async () => {
+    const home = makeHome();
+    const folder = join(home, "unsent", "w", "t");
+    mkdirSync(folder, { recursive: true });
+    for (const step of [1, 2])
+      writeFileSync(join(folder, `00000000000${step}-1.json`), `{"step":${step},"name":"","state":null}`);
+    const rouse = scriptedRouse();
+    rouse.script.instead = ({ path, body }) => {
+      if (!path.endsWith("/checkpoints") || body.step > 2) return undefined;
+      return body.step === 1
+        ? problem(409, "checkpoint-refused", "older than what is saved")
+        : problem(409, "task-refused", "not yours");
+    };
+    const { agent, warnings } = rouse.agent({ task: "t", env: { ROUSE_HOME: home } });
+    expect(await agent.checkpoint(3, {})).toEqual({ state: "saved", step: 3 });
+    expect(warnings).toEqual([expect.stringContaining("step 2 was not taken: not yours")]);
   });
 });

@@ -152,6 +152,19 @@ describe("a beat that is refused whatever is changed about it", () => {
   });
 });
 
+it("a beat that arrives damaged again and again goes without a checksum", async () => {
+  const rouse = scriptedRouse();
+  rouse.script.instead = ({ path, body }) =>
+    path === "/api/v1/heartbeats" && body.checksum !== undefined
+      ? { status: 422, body: { ...ackOf(body, [], "rejected"), because: "wrong-checksum" } }
+      : undefined;
+  const { agent } = rouse.agent({ beatEveryMs: 3_600_000 });
+  await rouse.until(() => rouse.beats().some(({ checksum }) => checksum === undefined));
+  expect(rouse.beats().map(({ checksum }) => checksum !== undefined)).toEqual([true, true, true, false]);
+  expect(new Set(rouse.beats().map(({ sequenceNumber }) => sequenceNumber))).toEqual(new Set([1]));
+  await rouse.until(() => agent.connection().state === "connected");
+});
+
 describe("an agent whose clock is absurd", () => {
   it("goes on with Rouse's time", async () => {
     const rouse = scriptedRouse();

@@ -57,6 +57,8 @@ export function sendBeats(parts: BeatParts) {
   /** Rouse has taken a beat of this process. */
   let spoke = false;
   let clashed = false;
+  /** A beat was built and not settled yet: what changes meanwhile is planned when it is. */
+  let isOut = false;
   let changes = 1;
   let toldChanges = 0;
   let lastBuiltAt = Number.NEGATIVE_INFINITY;
@@ -89,6 +91,7 @@ export function sendBeats(parts: BeatParts) {
     // A timer may go off a moment early.
     if (now < dueAt - 2) return null;
     lastBuiltAt = now;
+    isOut = true;
     plan(now + everyMs);
     return build();
   }
@@ -146,8 +149,12 @@ export function sendBeats(parts: BeatParts) {
       case "look":
         clashed = false;
         return look(outcome);
-      case "beat":
-        return acknowledged(message, outcome, attempts);
+      case "beat": {
+        isOut = false;
+        const again = acknowledged(message, outcome, attempts);
+        isOut = again !== null;
+        return again;
+      }
     }
   }
 
@@ -233,7 +240,7 @@ export function sendBeats(parts: BeatParts) {
 
   function changedNow(): void {
     changes += 1;
-    if (begun && sender.current() === null) plan(Math.max(lastBuiltAt + leastBetweenMs, steadyNow()));
+    if (begun && !isOut) plan(Math.max(lastBuiltAt + leastBetweenMs, steadyNow()));
   }
 
   function stop(): void {

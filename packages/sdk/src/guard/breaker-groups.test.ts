@@ -42,6 +42,15 @@ describe("breakers of many endpoints", () => {
       ["n/good-999", "OPEN"],
       ["n/(others)", "OPEN"],
     ]);
-    expect(() => createBreakers({ name: "n", most: 0 })).toThrow(RangeError);
+    for (const most of [0, 1.5]) expect(() => createBreakers({ name: "n", most })).toThrow(RangeError);
+  });
+
+  it("stay while something has failed of late, and of the others those that were called last", async () => {
+    const breakers = createBreakers<string>({ name: "n", most: 3, failureThreshold: 2 });
+    await breakers.run("failing", down).catch(() => null);
+    for (const endpoint of ["old", "new", "old", "other"]) await breakers.run(endpoint, () => "x");
+    expect(breakers.all().map(({ name }) => name)).toEqual(["n/failing", "n/old", "n/other"]);
+    await breakers.run("failing", down).catch(() => null);
+    await expect(breakers.run("failing", () => "x")).rejects.toThrow("n/failing is open");
   });
 });

@@ -228,3 +228,76 @@ describe("a breaker around calls", () => {
     expect(new BreakerOpenError("a", 1500).message).toBe("a is open: nothing is called for another 2 s");
   });
 });
+
+describe("a breaker that has closed", () => {
+  it("opens again after as many failures as the first time", async () => {
+    const { breaker, changes, passes, fails } = breakerBy();
+    await fails(3);
+    passes(60_000);
+    await breaker.run(() => "well");
+    await fails(2);
+    expect(breaker.state()).toBe("CLOSED");
+    await fails(1);
+    expect(changes.at(-1)).toBe("CLOSED → OPEN");
+    breaker.reset();
+    await fails(3);
+    expect(breaker.state()).toBe("OPEN");
+  });
+
+  it("counts failures in a row: one call that goes well between them is enough", async () => {
+    const { breaker, fails } = breakerBy();
+    for (let i = 0; i < 4; i++) {
+      await fails(2);
+      await breaker.run(() => "well");
+    }
+    expect(breaker.state()).toBe("CLOSED");
+  });
+});
+
+it("a breaker inside a call that is open says nothing about what is around it", async () => {
+  const inner = breakerBy({ failureThreshold: 1 });
+  await inner.fails(1);
+  const { breaker } = breakerBy();
+  for (let i = 0; i < 5; i++) await breaker.run(() => inner.breaker.run(() => "x")).catch(() => null);
+  expect(breaker.save()).toMatchObject({ state: "closed", failures: [] });
+});
+
+describe("a breaker that an earlier process saved", () => {
+  it("remembers its failures for as long as they would have counted", async () => {
+    for (const [elapsed, state] of [
+      [599_999, "OPEN"],
+      [600_000, "CLOSED"],
+    ] as const) {
+      const first = breakerBy();
+      first.passes(5000);
+      await first.fails(2);
+      const second = breakerBy();
+      second.passes(9_000_000);
+      second.breaker.restore(first.breaker.save(), elapsed);
+      await second.fails(1);
+      expect(second.breaker.state()).toBe(state);
+    }
+  });
+
+  it("gives the place of a trial that never ended to the next, once its time is over", async () => {
+    const first = breakerBy();
+    await first.fails(3);
+    first.passes(60_000);
+    first.breaker.enter();
+    const second = breakerBy();
+    second.passes(9_000_000);
+    second.breaker.restore(first.breaker.save(), 59_999);
+    expect(second.breaker.enter()).toBeInstanceOf(BreakerOpenError);
+    second.passes(1);
+    expect(second.breaker.enter()).not.toBeInstanceOf(BreakerOpenError);
+  });
+});
+
+it("rules that would never let anything through, or never open, are refused", () => {
+  const by = (options: Partial<BreakerOptions<string>>) => () => createBreaker({ name: "x", ...options });
+  for (const recoveryTimeout of [0, -1, Number.POSITIVE_INFINITY, Number.NaN])
+    expect(by({ recoveryTimeout })).toThrow("recoveryTimeout of a breaker is a number above 0");
+  for (const failureThreshold of [0, 1.5, Number.POSITIVE_INFINITY])
+    expect(by({ failureThreshold })).toThrow("failureThreshold of a breaker is a whole number above 0");
+  expect(by({ recoveryTimeout: 0.5 })).not.toThrow();
+});

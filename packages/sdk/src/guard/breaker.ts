@@ -104,7 +104,7 @@ export function createBreaker<T = unknown>(options: BreakerOptions<T>) {
     const at = now();
     const admission = admitCall(breaker, at, rules);
     become(admission.breaker);
-    return admission.admitted ? admission.ticket : new BreakerOpenError(name, Math.max(0, admission.retryAt - at));
+    return admission.admitted ? admission.ticket : new BreakerOpenError(name, admission.retryAt - at);
   }
 
   return {
@@ -158,9 +158,8 @@ export type CircuitBreaker<T = unknown> = ReturnType<typeof createBreaker<T>>;
 /** Monotonic clocks of two processes have nothing in common: times are saved relative to the moment of saving. */
 function movedTo(breaker: Breaker, by: number): Breaker {
   if (breaker.state === "closed") return { ...breaker, failures: breaker.failures.map((at) => at + by) };
-  const openedAt = breaker.openedAt + by;
-  if (breaker.state === "open") return { ...breaker, openedAt, reopenAt: breaker.reopenAt + by };
-  return { ...breaker, openedAt, trials: breaker.trials.map((at) => at + by) };
+  if (breaker.state === "open") return { ...breaker, reopenAt: breaker.reopenAt + by };
+  return { ...breaker, trials: breaker.trials.map((at) => at + by) };
 }
 
 export function checkRules(given: Partial<BreakerRules>): BreakerRules {

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createRateLimit } from "./rate-limit.ts";
@@ -20,6 +21,8 @@ function limitBy(allow: { requests: { most: number; perMs: number }; tokens: { m
   return {
     limit,
     time: () => time,
+    /** In how many milliseconds it wants to be called. */
+    asked: () => later.map(({ at }) => at - time),
     async passes(ms: number): Promise<void> {
       const until = time + ms;
       for (;;) {
@@ -193,4 +196,44 @@ describe("a rate limit", () => {
       { numRuns: 10_000 },
     );
   }, 60_000);
+});
+
+describe("a rate limit whose waiters give up", () => {
+  it("asks to be called once, for whoever is first then", async () => {
+    const { limit, asked } = limitBy(perMinute);
+    void limit.take({ tokens: 1000 });
+    const gaveUp = new AbortController();
+    const first = limit.take({ tokens: 1000 }, { signal: gaveUp.signal });
+    const second = limit.take({ tokens: 500 });
+    expect(asked()).toEqual([minute]);
+    gaveUp.abort(new Error("enough"));
+    await expect(first).rejects.toThrow("enough");
+    expect([asked(), limit.waiting()]).toEqual([[minute / 2], 1]);
+    void second;
+  });
+
+  it("gives nothing to one that had given up before it asked", async () => {
+    const { limit } = limitBy(perMinute);
+    await expect(limit.take({ tokens: 1000 }, { signal: AbortSignal.abort(new Error("before")) })).rejects.toThrow(
+      "before",
+    );
+    expect(limit.left()).toMatchObject({ tokens: 1000 });
+  });
+
+  it("leaves nothing behind at a signal that outlives those who wait", async () => {
+    const { limit, passes } = limitBy(perMinute);
+    const { signal } = new AbortController();
+    const taken = [1, 2, 3, 4, 5, 6].map(() => limit.take({ requests: 1 }, { signal }));
+    expect(getEventListeners(signal, "abort").length).toBeGreaterThan(0);
+    await passes(minute);
+    await Promise.all(taken);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+});
+
+it("a wait of months is no timer that goes off at once", () => {
+  const { limit, asked } = limitBy({ ...perMinute, requests: { most: 1, perMs: 90 * 86_400_000 } });
+  void limit.take({ requests: 1 });
+  void limit.take({ requests: 1 });
+  expect(asked()).toEqual([2 ** 31 - 1]);
 });

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
@@ -174,6 +175,31 @@ describe("fetch with retries", () => {
     expect(await tries({ method: "PUT", body: (async function* () {})() as never, duplex: "half" } as never)).toBe(1);
   });
 
+  it("sends a request whose body can be read once only once, and what its owner lets try again as often as they say", async () => {
+    const { asked, fetchOnce } = broken([new Response("", { status: 503 }), new Response("fine")]);
+    const request = new Request("http://x.test/", { method: "PUT", body: "x" });
+    expect((await fetchWithRetry(quick, fetchOnce)(request)).status).toBe(503);
+    expect(asked).toHaveLength(1);
+    const owned = broken([reset, new Response("fine")]);
+    const post = { method: "POST", body: "x" };
+    expect(
+      (await fetchWithRetry({ ...quick, isRetryable: () => true }, owned.fetchOnce)("http://x.test/", post)).status,
+    ).toBe(200);
+  });
+
+  it("frees the connection of an answer that nobody reads before it tries again", async () => {
+    let freed = 0;
+    const body = new ReadableStream({
+      cancel() {
+        freed += 1;
+        throw new Error("gone already");
+      },
+    });
+    const { fetchOnce } = broken([new Response(body, { status: 503 }), new Response("fine")]);
+    expect((await fetchWithRetry(quick, fetchOnce)("http://x.test/")).status).toBe(200);
+    expect(freed).toBe(1);
+  });
+
   it("is broken off by the signal of its request, of its call and of its options", async () => {
     const { asked, fetchOnce } = broken([new Response("", { status: 503 })]);
     const slow = { firstMs: 60_000, random: () => 1 };
@@ -217,4 +243,45 @@ describe("fetch with retries", () => {
     // Two seconds are beyond the budget: nothing was waited for, and the answer given back.
     expect(waits).toEqual([]);
   });
+});
+
+it("waits leave nothing behind at a signal that outlives them", async () => {
+  const { signal } = new AbortController();
+  let left = 3;
+  const call = () => (left-- > 0 ? Promise.reject(new Error("down")) : "well");
+  expect(await retry(call, { firstMs: 1, signal })).toBe("well");
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+});
+
+it("waits between tries, and says before which try", async () => {
+  const told: unknown[] = [];
+  let left = 2;
+  const begin = performance.now();
+  await retry(() => (left-- > 0 ? Promise.reject(new Error("down")) : "well"), {
+    ...{ firstMs: 20, random: () => 0.999 },
+    onRetry: ({ attempt }) => told.push(attempt),
+  });
+  expect(performance.now() - begin).toBeGreaterThanOrEqual(58);
+  expect(told).toEqual([2, 3]);
+});
+
+it("a try that fails after its caller gave up is the last, and its error is what the caller gets", async () => {
+  const gaveUp = new AbortController();
+  const told: unknown[] = [];
+  const call = () => {
+    gaveUp.abort(new Error("enough"));
+    return Promise.reject(new Error("half written"));
+  };
+  const tried = retry(call, { firstMs: 1, signal: gaveUp.signal, onRetry: (next) => told.push(next) });
+  await expect(tried).rejects.toThrow("half written");
+  expect(told).toEqual([]);
+});
+
+it("a wait ends with an abort that comes in the middle of it", async () => {
+  const gaveUp = new AbortController();
+  const onRetry = () => setImmediate(() => gaveUp.abort(new Error("enough")));
+  const tried = retry(() => Promise.reject(new Error("down")), {
+    ...{ firstMs: 3_600_000, longestMs: 3_600_000, random: () => 0.999, signal: gaveUp.signal, onRetry },
+  });
+  await expect(tried).rejects.toThrow("enough");
 });

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { createSharedRateLimit } from "./shared-rate-limit.ts";
 
@@ -88,4 +89,17 @@ describe("a shared rate limit", () => {
     expect(() => createSharedRateLimit({ url: "http://x", token: "t", name: "../x", allow: {} })).toThrow(RangeError);
     expect(asked).toEqual([]);
   });
+});
+
+it("a shared rate limit leaves nothing behind at a signal that outlives those who wait", async () => {
+  const { limit } = limitWith(reserved(5));
+  const { signal } = new AbortController();
+  await Promise.all([1, 2, 3].map(() => limit.take({ requests: 1 }, { signal })));
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+});
+
+it("a shared rate limit needs a name that Rouse can keep", () => {
+  const options = { url: "http://127.0.0.1:1", token: "t", allow: { requests: { most: 1, perMs: 1000 } } };
+  for (const name of ["", "a/b", "x".repeat(500)])
+    expect(() => createSharedRateLimit({ ...options, name })).toThrow("the name of a rate limit");
 });

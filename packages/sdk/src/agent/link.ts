@@ -36,6 +36,7 @@ export function openLink({ find, onWarning }: LinkParts) {
   const counts = { retries: 0, dropped: 0 };
   const waiting: (() => number)[] = [];
   const troubled = new Set<() => unknown>();
+  const glad = new Set<() => void>();
   const warned = new Set<string>();
 
   function warnOnce(kind: string, text: string): void {
@@ -50,7 +51,7 @@ export function openLink({ find, onWarning }: LinkParts) {
     if (isOver()) return;
     state = next;
     problem = why;
-    if (next !== "connected") for (const tell of troubled) tell();
+    for (const tell of next === "connected" ? glad : troubled) tell();
   }
 
   const later = (slow: boolean, waitMs = 0): Outcome => ({ kind: "later", waitMs, slow });
@@ -132,6 +133,8 @@ export function openLink({ find, onWarning }: LinkParts) {
     untilRefused: (): Promise<void> => new Promise((resolve) => troubled.add(() => state === "refused" && resolve())),
     /** Told whenever it turns out that nothing can be sent now, or ever. */
     onTrouble: (tell: () => void): void => void troubled.add(tell),
+    /** Told of each answer. */
+    onAnswer: (tell: () => void): void => void glad.add(tell),
     /** Adds what waits for an answer to what `connection()` tells. */
     countWaiting: (count: () => number): void => void waiting.push(count),
     replace(why: string): void {

@@ -1,4 +1,5 @@
 import { Fault, type RecoveryContext } from "@rouse/contract";
+import { send } from "../call-api.ts";
 import { checkRules } from "../guard/breaker.ts";
 import type { Agent, AgentOptions } from "./agent-api.ts";
 import type { Describing } from "./describe-call.ts";
@@ -50,7 +51,8 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
     }
   };
   let recovered: RecoveryContext | null = who.recovered;
-  const link = openLink({ find: () => findRouse(options, env), onWarning });
+  const find = () => findRouse(options, env);
+  const link = openLink({ find, onWarning });
   const speaker = speakFor(who.id, env);
   const isGuest = speaker.host !== null;
   const changed = (): void => {
@@ -58,10 +60,18 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
   };
   const facts = gatherFacts(changed);
   const breakers = ownBreakers(rules, changed);
+  let doubtRules = (): void => undefined;
+  import("./follow-breaker-rules.ts").then(
+    (module) => {
+      doubtRules = module.followBreakerRules({ agentId: who.id, find, send, link, obey: breakers.obey });
+    },
+    () => undefined,
+  );
   const stopping = stopAgent({ onWarning, lastWords: () => sayAll(lastWordsMs.close) });
   const commands = hearCommands({
     checkIn() {
       breakers.tellAll();
+      doubtRules();
       changed();
     },
     resetBreaker: breakers.reset,

@@ -1,6 +1,4 @@
 import type { BreakerRules, BreakerSettings } from "@rouse/contract";
-import type { send } from "../call-api.ts";
-import type { Line } from "../open-line.ts";
 import type { Link } from "./link.ts";
 
 /**
@@ -11,9 +9,6 @@ export type OwnersRules = (operation: string, root: string) => Partial<BreakerRu
 
 interface RulesParts {
   readonly agentId: string;
-  readonly find: () => Promise<Line | string>;
-  /** Given, and not imported, so that what beats is not split into more parts. */
-  readonly send: typeof send;
   readonly link: Link;
   readonly obey: (rules: OwnersRules) => void;
 }
@@ -25,7 +20,7 @@ const leastBetweenMs = 60_000;
  * connection. Whoever answers and has none (an older Rouse) is not asked again before Rouse has been away. Returns how
  * to say that it may have been.
  */
-export function followBreakerRules({ agentId, find, send, link, obey }: RulesParts): () => void {
+export function followBreakerRules({ agentId, link, obey }: RulesParts): () => void {
   let isWanted = true;
   let notBefore = Number.NEGATIVE_INFINITY;
   const closed = new AbortController();
@@ -38,8 +33,7 @@ export function followBreakerRules({ agentId, find, send, link, obey }: RulesPar
     notBefore = now + leastBetweenMs;
     isWanted = false;
     try {
-      const line = await find();
-      const answer = typeof line === "string" ? null : await send(line, { path, signal });
+      const answer = await link.aside({ path, signal });
       if (answer?.ok === true) obey(readRules(answer.body));
       else isWanted ||= answer === null || mayChange(answer);
     } catch {

@@ -1,5 +1,5 @@
 import type { Fault } from "@rouse/contract";
-import { type Call, faultOf, isProblem, send } from "../call-api.ts";
+import { type Answer, type Call, faultOf, isProblem, send } from "../call-api.ts";
 import { readRetryAfter } from "../guard/retry-after.ts";
 import type { Line } from "../open-line.ts";
 import type { Connection } from "./agent-api.ts";
@@ -117,6 +117,11 @@ export function openLink({ find, onWarning }: LinkParts) {
 
   return {
     exchange,
+    /** Asked in passing: whatever comes of it says nothing of the connection. */
+    async aside(call: Call): Promise<Answer | null> {
+      const found = line ?? (await find());
+      return typeof found === "string" ? null : send(found, call);
+    },
     warnOnce,
     refuse,
     isOver,

@@ -1,5 +1,4 @@
 import { Fault, type RecoveryContext } from "@rouse/contract";
-import { send } from "../call-api.ts";
 import { checkRules } from "../guard/breaker.ts";
 import type { Agent, AgentOptions } from "./agent-api.ts";
 import type { Describing } from "./describe-call.ts";
@@ -51,8 +50,7 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
     }
   };
   let recovered: RecoveryContext | null = who.recovered;
-  const find = () => findRouse(options, env);
-  const link = openLink({ find, onWarning });
+  const link = openLink({ find: () => findRouse(options, env), onWarning });
   const speaker = speakFor(who.id, env);
   const isGuest = speaker.host !== null;
   const changed = (): void => {
@@ -63,7 +61,7 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
   let doubtRules = (): void => undefined;
   import("./follow-breaker-rules.ts").then(
     (module) => {
-      doubtRules = module.followBreakerRules({ agentId: who.id, find, send, link, obey: breakers.obey });
+      doubtRules = module.followBreakerRules({ agentId: who.id, link, obey: breakers.obey });
     },
     () => undefined,
   );

@@ -291,7 +291,7 @@ class Agent:
         text = json.dumps({"step": step, "stepName": _clean(name, 200), "state": state}, allow_nan=False)
         if len(text) > 16 * 1024 * 1024:
             raise ValueError("the state of a checkpoint is larger than 16 MiB: keep large data in files")
-        save = [json.loads(text), "queued", len(text)]
+        save = [text, "queued"]
         if self.task is None or self.silent:
             return "queued"
         with self.wake:
@@ -440,7 +440,7 @@ class Agent:
     def _save(self, save):
         try:
             more = {"agentId": self.id, "parent": self.parent}
-            self.parent = self._ask(f"tasks/{self.task}/checkpoints", {**save[0], **more}, timeout=30)["id"]
+            self.parent = self._ask(f"tasks/{self.task}/checkpoints", {**json.loads(save[0]), **more}, timeout=30)["id"]
             save[1] = "saved"
             self.say(lastCheckpoint=self.parent)
         except _Refused as refused:
@@ -448,7 +448,7 @@ class Agent:
             self._warn("checkpoint", f"Rouse refused a checkpoint of {self.task}: {refused}")
         with self.wake:
             self.saves.popleft()
-            self.saves_bytes -= save[2]
+            self.saves_bytes -= len(save[0])
 
     def _next_beat(self):
         with self.wake:

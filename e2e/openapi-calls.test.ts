@@ -25,6 +25,7 @@ const story: readonly (readonly [method: keyof RouseClient, call: Call])[] = [
   ["getHealthHistory", (rouse) => rouse.getHealthHistory("w", 60_000)],
   ["getLastHeartbeat", (rouse) => rouse.getLastHeartbeat("w")],
   ["why", (rouse) => rouse.why("w")],
+  ["breakerRules", (rouse) => rouse.breakerRules("w")],
   ["getAllCircuitBreakers", (rouse) => rouse.getAllCircuitBreakers()],
   ["getCircuitBreakerStatus", (rouse) => rouse.getCircuitBreakerStatus("w/external_api/x")],
   ["resetCircuitBreaker", (rouse) => rouse.resetCircuitBreaker("w/external_api/x", { reason: "fixed" })],
@@ -103,6 +104,7 @@ it("questions about nobody, and what is refused, are answered as the document sa
   const outsider = connectRouse({ url: daemon.url, token: "wrong", fetch, timeout: 60_000 });
   const asked: readonly (readonly [status: number, operationId: string, call: Promise<unknown>])[] = [
     [404, "getAgent", rouse.getAgentHealth("nobody")],
+    [404, "getBreakerRules", rouse.breakerRules("nobody")],
     [404, "getBreaker", rouse.getCircuitBreakerStatus("nobody/x")],
     [404, "getTask", rouse.task("nothing")],
     [401, "getStatus", outsider.status()],

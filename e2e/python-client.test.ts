@@ -365,6 +365,125 @@ with Agent("w", task="t", every=0.05) as agent:
     expect(beats.at(-1)).toBe("FINISHED");
   });
 
+  tries("runs its breakers by the owner's settings, and by what its author wrote before those", async () => {
+    const overrides =
+      "{ tool_execution: { failure_threshold: 2 }, external_api: { failure_threshold: 2, half_open_requests: 2 } }";
+    const daemon = await startDaemon({
+      config: `health_monitoring: { circuit_breaker: { overrides: ${overrides} } }\n`,
+    });
+    const program = `
+def broken():
+    raise ValueError("no")
+def trips(breaker):
+    for calls in range(1, 20):
+        try:
+            with breaker.guard():
+                broken()
+        except ValueError:
+            pass
+        if breaker.state == "OPEN":
+            return calls
+with Agent("w", every=0.05, breakers={"external_api/own": {"failures": 4}}) as agent:
+    early = agent.breaker("tool_execution")
+    while not agent.owner:
+        time.sleep(0.01)
+    own = agent.breaker("external_api/own")
+    print(trips(early), trips(agent.breaker("external_api/x")), trips(own), trips(agent.breaker("other")), early.seconds)
+    own.reset()
+    own.set_rules(1, 0, 2)
+    trips(own)
+    with own.guard():
+        pass
+    own.set_rules(1, 60, 1)
+    with own.guard():
+        print("let try")
+    print(own.state)
+`;
+    expect(await endsWell(python(program, daemon.home))).toBe("2 2 4 3 30\nlet try\nCLOSED\n");
+  });
+
+  tries("takes no rule that is out of range, and needs nobody who knows of rules", async () => {
+    const rule = { failure_threshold: 0, recovery_timeout_seconds: -1, half_open_requests: 1.5 };
+    for (const [status, body] of [
+      [200, { default: rule, overrides: { tool_execution: rule } }],
+      [200, [1]],
+      [404, { detail: "there is no such path" }],
+    ] as const) {
+      let asked = 0;
+      const url = await serve((request, response) => {
+        const answer = (code: number, told: object): void => void response.writeHead(code).end(JSON.stringify(told));
+        request.resume().on("end", () => {
+          if (request.url?.endsWith("/breaker-rules")) {
+            asked += 1;
+            return answer(status, body);
+          }
+          answer(200, { incarnation: 1, status: "accepted", commands: [] });
+        });
+      });
+      const program = `
+with Agent("w", every=0.02) as agent:
+    while agent.number < 6:
+        time.sleep(0.01)
+    breaker = agent.breaker("tool_execution")
+    print(breaker.threshold, breaker.seconds, breaker.allowed, agent.problem)
+`;
+      const environment = { ROUSE_URL: url, ROUSE_TOKEN: "t" };
+      expect(await endsWell(python(program, makeFolder(), environment))).toBe("5 30 1 None\n");
+      expect(asked).toBe(1);
+    }
+  });
+
+  tries(
+    "keeps so many checkpoints in memory and no more, says so, and takes them again when some are saved",
+    async () => {
+      let isAway = true;
+      const saved: number[] = [];
+      const url = await serve((request, response) => {
+        const told: Buffer[] = [];
+        request.on("data", (part: Buffer) => told.push(part));
+        request.on("end", () => {
+          const body = JSON.parse(Buffer.concat(told).toString() || "{}");
+          if (isAway) return void response.writeHead(503).end("{}");
+          if (request.url?.endsWith("/checkpoints")) saved.push(body.step);
+          response.end(JSON.stringify({ incarnation: 1, status: "accepted", commands: [], id: `c${body.step}` }));
+        });
+      });
+      const gates = await openGates();
+      const running = python(
+        `
+import collections
+agent = Agent("w", task="t", every=0.05).start()
+print(collections.Counter(agent.checkpoint(step, {}, wait=0) for step in range(1, 1006)))
+gate("full")
+while agent.saves:
+    time.sleep(0.01)
+print(agent.checkpoint(2000, {}, wait=30), agent.saves_bytes)
+big = Agent("big", task="t", every=0.05)
+print([big.checkpoint(step, "x" * (15 << 20), wait=0) for step in range(1, 7)])
+agent.close()
+`,
+        makeFolder(),
+        { GATE: gates.GATE, ROUSE_URL: url, ROUSE_TOKEN: "t" },
+      );
+      await gates.reached("full");
+      isAway = false;
+      gates.open("full");
+      const { code, stdout, stderr } = await running.ended;
+      expect({ code, stdout }).toEqual({
+        code: 0,
+        stdout: `Counter({'queued': 1000, 'full': 5})\nsaved 0\n${JSON.stringify([
+          ...Array(4).fill("queued"),
+          "full",
+          "full",
+        ])
+          .replaceAll('"', "'")
+          .replaceAll(",", ", ")}\n`,
+      });
+      expect(stderr).toContain("1000 checkpoints of w wait for Rouse: no more are kept until it takes some");
+      expect(saved).toEqual([...Array.from({ length: 1000 }, (_, i) => i + 1), 2000]);
+    },
+  );
+
   tries("guards and tells tools of any kind: coroutines, and what no JSON can show", async () => {
     const stdout = await endsWell(
       python(

@@ -15,7 +15,7 @@ const agent = rouse.agent({
   task: rest[0],
   beatEveryMs: 200,
   onWarning: (text) => note(`warning ${text}`),
-  breakers: { checkpoint_write: { recoveryTimeout: 500 } },
+  breakers: { checkpoint_write: { recoveryTimeout: 500 }, ...JSON.parse(process.env.BREAKERS ?? "{}") },
 });
 const stay = () => setInterval(() => undefined, 1000);
 note(`began ${process.pid}`);
@@ -65,6 +65,21 @@ const modes = {
       await agent.tool("count", { n }, () => `counted ${n}`);
       note(`counted ${n}`);
     }
+  },
+  /** Once it knows the owner's rules (two failures are enough), it says how many calls of a broken tool it takes. */
+  async trips() {
+    stay();
+    for (let n = 1, known = false; !known; n++) {
+      const probe = agent.breaker(`external_api/probe-${n}`);
+      for (let times = 0; times < 2; times++) await probe.run(() => Promise.reject(new Error("no"))).catch(() => null);
+      known = probe.state() === "OPEN";
+      if (!known) await pause(20);
+    }
+    let calls = 0;
+    const broken = () => Promise.reject(new Error(`broken ${++calls}`));
+    while (agent.breaker("tool_execution").state() === "CLOSED")
+      await agent.tool("broken", {}, broken).catch(() => null);
+    note(`tripped after ${calls}`);
   },
   /** Three steps; each waits for its file. */
   async work() {

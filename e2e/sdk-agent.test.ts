@@ -50,11 +50,14 @@ function startAgent(
   daemon: Daemon,
   mode: string,
   name = "a",
+  environment: Readonly<Record<string, string>> = {},
   ...words: string[]
 ): Watched & { readonly process: Running } {
   const watched = watchLog();
-  const words_ = [program, mode, watched.log, ...words];
-  const process_ = startProgram(process.execPath, words_, { home: daemon.home, environment: { AGENT_NAME: name } });
+  const process_ = startProgram(process.execPath, [program, mode, watched.log, ...words], {
+    home: daemon.home,
+    environment: { AGENT_NAME: name, ...environment },
+  });
   return { ...watched, process: process_ };
 }
 
@@ -123,6 +126,31 @@ describe("an agent that was started by hand", () => {
     expect(acted?.payload).toMatchObject({ evidence: "answered: update" });
   });
 
+  it("runs its breakers by the owner's settings, and by what its author wrote before those", async () => {
+    const overrides =
+      "{ tool_execution: { failure_threshold: 2 }, external_api: { failure_threshold: 2 }, checkpoint_write: { recovery_timeout_seconds: 7 } }";
+    const config = `health_monitoring: { circuit_breaker: { overrides: ${overrides} } }\n`;
+    const daemon = await startDaemon({ config });
+    const agent = startAgent(daemon, "trips");
+    await agent.says("tripped after 2");
+    const own = startAgent(daemon, "trips", "own", { BREAKERS: '{"tool_execution":{"failureThreshold":4}}' });
+    await own.says("tripped after 4");
+    expect(await daemon.rouse.breakerRules("a")).toEqual({
+      default: { failure_threshold: 3, recovery_timeout_seconds: 60, half_open_requests: 1 },
+      overrides: {
+        tool_execution: { failure_threshold: 2, recovery_timeout_seconds: 30 },
+        external_api: { failure_threshold: 2 },
+        checkpoint_write: { failure_threshold: 3, recovery_timeout_seconds: 7 },
+      },
+    });
+    await expect(daemon.rouse.breakerRules("nobody")).rejects.toMatchObject({ code: "agent-unknown" });
+    await until("Rouse hears of it", async () =>
+      (await daemon.rouse.getAllCircuitBreakers()).some(
+        ({ name, state, source }) => name === "a/tool_execution" && state === "OPEN" && source === "agent",
+      ),
+    );
+  });
+
   it("is not disturbed by the death of Rouse: what it did meanwhile comes later, once and in order", async () => {
     let daemon = await startDaemon();
     const agent = startAgent(daemon, "steps");
@@ -185,7 +213,7 @@ describe("an agent that was started by hand", () => {
 
   it("saves what it has when it is told to end, and then ends by that signal", async () => {
     const daemon = await startDaemon();
-    const agent = startAgent(daemon, "stop", "a", "task-1");
+    const agent = startAgent(daemon, "stop", "a", {}, "task-1");
     await agent.says("ready");
     await until("it is heard", async () => (await daemon.rouse.getAgentHealth("a").catch(() => null))?.lastHeartbeat);
     agent.process.child.kill("SIGTERM");

@@ -52,6 +52,7 @@ O – – – – – – –  POST   /api/v1/agents/w/terminate
 O – – – – – – –  POST   /api/v1/agents/w/recover
 O – – – – – – –  DELETE /api/v1/agents/w
 O – – – – – – –  POST   /api/v1/agents/w/assignments/restore
+O C V A Q – – –  GET    /api/v1/agents/w/breaker-rules
 O C V – – – – –  GET    /api/v1/breakers
 O C V – – – – –  GET    /api/v1/breakers/w%2Ftool_execution
 O – – – – – – –  POST   /api/v1/breakers/w%2Ftool_execution/reset

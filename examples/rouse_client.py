@@ -8,6 +8,8 @@
 
 In an agent that Rouse started, ROUSE_* in the environment says everything; elsewhere the data folder of a Rouse on this
 machine does ($ROUSE_HOME, or ~/.rouse). A Rouse that is not there never disturbs the agent: nothing of that is raised.
+What waits for it, checkpoints included, waits in the memory of this process: it is gone when the process ends first. At
+most 1,000 checkpoints or 64 MiB wait; beyond that `checkpoint` answers "full", and that one is not kept.
 """
 
 import collections
@@ -45,9 +47,14 @@ class Breaker:
     """CLOSED until `failures` calls in a row failed, then OPEN for `seconds`, then HALF_OPEN: `trials` calls decide."""
 
     def __init__(self, name, failures=3, seconds=60, trials=1, changed=lambda: None):
-        self.name, self.threshold, self.seconds, self.allowed, self.changed = name, failures, seconds, trials, changed
+        self.name, self.changed = name, changed
+        self.set_rules(failures, seconds, trials)
         self.state, self.failed, self.period, self.reopen_at, self.out, self.passed = "CLOSED", [], 0, 0.0, [], 0
         self.lock = threading.Lock()
+
+    def set_rules(self, failures=3, seconds=60, trials=1):
+        """From now on. How it stands stays as it is."""
+        self.threshold, self.seconds, self.allowed = failures, seconds, trials
 
     @contextlib.contextmanager
     def guard(self, is_failure=lambda error: True):
@@ -78,8 +85,9 @@ class Breaker:
                 return self.period, None
             # A trial that never ends gives its place back.
             self.out = [began for began in self.out if began + self.seconds > now]
-            if len(self.out) + self.passed >= self.allowed:
-                raise BreakerOpen(self.name, min(self.out, default=now) + self.seconds - now)
+            # With no trial out one is always let try: rules may have become narrower than what has passed.
+            if self.out and len(self.out) + self.passed >= self.allowed:
+                raise BreakerOpen(self.name, min(self.out) + self.seconds - now)
             self.out.append(now)
             return self.period, now
 
@@ -151,6 +159,12 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect)
 _agents = weakref.WeakSet()
 _rules = {"tool_execution": {"failures": 5, "seconds": 30}}
+_settings = (  # Of `circuit_breaker` in Rouse's config.yaml: what it is here, the most, and whether it is a whole number.
+    ("failure_threshold", "failures", 1_000_000, True),
+    ("recovery_timeout_seconds", "seconds", 2_592_000, False),
+    ("half_open_requests", "trials", 1_000_000, True),
+)
+_most_saves, _most_bytes = 1000, 64 * 1024 * 1024
 
 
 class _Over(Exception):
@@ -178,7 +192,8 @@ class Agent:
         self.facts, self.totals = {"status": "RUNNING"}, collections.Counter()
         self.breakers, self.told, self.open, self.warned, self.known = {}, {}, {}, set(), set()
         self.steps, self.unread, self.seen, self.answers = (collections.deque(maxlen=1000) for _ in range(4))
-        self.saves = collections.deque()  # Checkpoints are never dropped.
+        self.saves, self.saves_bytes = collections.deque(), 0  # None of them is ever dropped.
+        self.owner, self.doubtful, self.learn_at = {}, True, 0.0  # The owner's rules of breakers; asked for when in doubt.
         self.number, self.beat, self.batch, self.dropped = 0, None, None, 0
         self.held_up, self.work_at = 0, 0.0  # How often in a row checkpoints or steps were not taken, and when they are tried again.
         self.parent = (self.recovered or {}).get("checkpoint")
@@ -263,20 +278,31 @@ class Agent:
         # A beat with any other name would be refused, and so would every beat after it.
         name = re.sub(r"[^\w.:@+/-]", "_", name, flags=re.ASCII)
         name = re.sub(r"^[^A-Za-z0-9]+", "", name)[:200] or "operation"
-        rules = {**_rules.get(name.split("/")[0], {}), **self.rules.get(name.split("/")[0], {}), **self.rules.get(name, {})}
         with self.wake:
-            return self.breakers.setdefault(name, Breaker(name, changed=self._hurry, **rules))
+            return self.breakers.setdefault(name, Breaker(name, changed=self._hurry, **self._rules_of(name)))
+
+    def _rules_of(self, name):
+        """What the author wrote goes before what Rouse's owner set, and that before the usual."""
+        root, rules = name.split("/")[0], {}
+        for layer in (_rules.get(root), *map(self.owner.get, ("", root, name)), self.rules.get(root), self.rules.get(name)):
+            rules.update(layer or {})
+        return rules
 
     def checkpoint(self, step, state=None, name="", wait=2.0):
-        """`step` is completed. "saved": on Rouse's disk; "queued": kept here, in order, until Rouse can take it."""
+        """`step` is completed. "saved": on Rouse's disk; "queued": kept here, in memory and in order, until Rouse can take
+        it; "refused": it never will; "full": too much waits already, so this one is not kept, and a later one may be."""
         text = json.dumps({"step": step, "stepName": _clean(name, 200), "state": state}, allow_nan=False)
         if len(text) > 16 * 1024 * 1024:
             raise ValueError("the state of a checkpoint is larger than 16 MiB: keep large data in files")
-        save = [json.loads(text), "queued"]
+        save = [text, "queued"]
         if self.task is None or self.silent:
             return "queued"
         with self.wake:
+            if len(self.saves) >= _most_saves or self.saves_bytes + len(text) > _most_bytes:
+                self._warn("full", f"{len(self.saves)} checkpoints of {self.id} wait for Rouse: no more are kept until it takes some")
+                return "full"
             self.saves.append(save)
+            self.saves_bytes += len(text)
             self.facts["status"] = "RUNNING"
             self._hurry()
             self.tried.wait_for(lambda: save[1] != "queued" or self.failures + self.held_up > 0, wait)
@@ -354,7 +380,7 @@ class Agent:
                 self._warn("over", str(over))
                 return
             except Exception as problem:
-                self.failures += 1
+                self.failures, self.doubtful = self.failures + 1, True  # Whoever answers next may have other rules.
                 self.held_up, self.work_at = 0, 0.0  # It takes nothing at all: with the first beat it takes comes the rest.
                 pause = _pause(self.failures)
                 self._warn(type(problem).__name__, f"Rouse does not hear of {self.id}: {problem}; work goes on")
@@ -371,7 +397,24 @@ class Agent:
                 self._hear(self._ask("heartbeats", self.beat[0]))
             self.beat = self._next_beat()
             self._hear(self._ask("heartbeats", self.beat[0]))
+        self._learn_rules()
         return trouble
+
+    def _learn_rules(self):
+        """What the owner set for breakers, in passing: an older Rouse has nothing to say of it."""
+        if not self.doubtful or self.closing or time.monotonic() < self.learn_at:
+            return
+        self.learn_at, self.doubtful = time.monotonic() + 60, False
+        try:
+            said = self._ask(f"agents/{self.id}/breaker-rules", timeout=2)
+            self.owner = {**{name: _rule(one) for name, one in said["overrides"].items()}, "": _rule(said["default"])}
+        except _Refused:
+            self.doubtful = self.guest  # Nobody may have announced it yet.
+        except Exception:
+            self.doubtful = True
+        with self.wake:
+            for name, breaker in self.breakers.items():
+                breaker.set_rules(**self._rules_of(name))
 
     def _say_work(self):
         """What of it Rouse does not take now waits: that is no reason to be silent, and taken for dead."""
@@ -401,13 +444,15 @@ class Agent:
     def _save(self, save):
         try:
             more = {"agentId": self.id, "parent": self.parent}
-            self.parent = self._ask(f"tasks/{self.task}/checkpoints", {**save[0], **more}, timeout=30)["id"]
+            self.parent = self._ask(f"tasks/{self.task}/checkpoints", {**json.loads(save[0]), **more}, timeout=30)["id"]
             save[1] = "saved"
             self.say(lastCheckpoint=self.parent)
         except _Refused as refused:
             save[1] = "refused"
             self._warn("checkpoint", f"Rouse refused a checkpoint of {self.task}: {refused}")
-        self.saves.popleft()
+        with self.wake:
+            self.saves.popleft()
+            self.saves_bytes -= len(save[0])
 
     def _next_beat(self):
         with self.wake:
@@ -436,6 +481,7 @@ class Agent:
     def _obey(self, command):
         kind, id = command.get("kind"), command.get("id")
         if kind == "check-in":
+            self.doubtful = True
             self._hurry()
         elif kind == "recovery":
             self.recovered = self.recovered or command.get("recovery")
@@ -582,6 +628,16 @@ def _find_rouse():
         return url.rstrip("/"), env("ROUSE_TOKEN") or (home / "token").read_text().strip()
     except (OSError, ValueError, KeyError):
         raise OSError(f"there is neither ROUSE_URL with ROUSE_TOKEN nor a Rouse in {home}") from None
+
+
+def _rule(said):
+    """What is out of range is left out: a server has no say in whether breakers work."""
+    rule = {}
+    for setting, name, most, whole in _settings:
+        value = said.get(setting)
+        if type(value) in (int, float) and 0 < value <= most and (not whole or value == int(value)):
+            rule[name] = value
+    return rule
 
 
 def _pause(failures):

@@ -6,6 +6,8 @@ export function agentPath(agentId: string): string {
   throw new Fault("agent-unknown", `no agent has such an id: ${idTakes}`);
 }
 
+export const breakerRulesPath = (agentId: string): string => `${agentPath(agentId)}/breaker-rules`;
+
 export function escalationPath(id: string): string {
   if (isEscalationId(id)) return `/api/v1/escalations/${encodeURIComponent(id)}`;
   throw new Fault("escalation-unknown", "no escalation has such an id; they look like worker-1.3");

@@ -3,6 +3,7 @@ import {
   type AgentList,
   type AgentRegistration,
   type BreakerList,
+  type BreakerSettings,
   type CircuitBreakerStatus,
   Fault,
   type FreezeRequest,
@@ -29,7 +30,7 @@ import {
   type TakeRequest,
   type WhyReport,
 } from "@rouse/contract";
-import { agentPath, taskPath } from "./agent-path.ts";
+import { agentPath, breakerRulesPath, taskPath } from "./agent-path.ts";
 import { type AskAndAnswer, askAndAnswer } from "./ask-and-answer.ts";
 import { ask, askAll, type Once, searchFor, withSearch } from "./call-api.ts";
 import {
@@ -57,6 +58,8 @@ export interface RouseClient
   /** The same with the monitor's doubts about itself: freeze, hold, amnesty. */
   fleet(only?: AgentQuery): Promise<AgentList>;
   resetCircuitBreaker(name: string, order?: Partial<FreezeRequest>): Promise<void>;
+  /** What the owner's settings say for the breakers of this agent. `rouse.agent()` asks by itself. */
+  breakerRules(agentId: string): Promise<BreakerSettings>;
   /** Reserves a place in the queue of a shared rate limit. `createSharedRateLimit` also waits. */
   takeFromRateLimit(name: string, request: TakeRequest): Promise<Reservation>;
   registerAgent(registration: AgentRegistration): Promise<AgentHealth>;
@@ -183,6 +186,7 @@ function agentCalls(line: Line) {
     async resetCircuitBreaker(name: string, order: Partial<FreezeRequest> = {}): Promise<void> {
       await ask(line, { path: `${breakerPath(name)}/reset`, body: order });
     },
+    breakerRules: async (agentId: string) => ask<BreakerSettings>(line, { path: breakerRulesPath(agentId) }),
     removeAgent: async (agentId: string, order: Partial<RemoveRequest> = {}) =>
       ask<RemovedAgent>(line, { method: "DELETE", path: agentPath(agentId), body: order }),
     recordSteps: async (agentId: string, events: readonly StepEvent[], once?: Once) =>

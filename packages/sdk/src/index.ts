@@ -4,6 +4,7 @@ export type {
   AgentRegistration,
   AnswerAck,
   BreakerRules,
+  BreakerSettings,
   BreakerState,
   CheckInAnswer,
   Checkpoint,
@@ -85,6 +86,7 @@ export {
 } from "./guard/rate-limit.ts";
 export { fetchWithRetry, RetryAfterError, type RetryOptions, retry } from "./guard/retry.ts";
 export { readRetryAfter } from "./guard/retry-after.ts";
+export { createRetryBudget, type RetryBudget, type RetryBudgetOptions } from "./guard/retry-budget.ts";
 export { createSharedRateLimit, type SharedRateLimit, type SharedRateLimitOptions } from "./guard/shared-rate-limit.ts";
 export type { ConnectOptions, Fetch } from "./open-line.ts";
 export { readRecovery } from "./read-recovery.ts";

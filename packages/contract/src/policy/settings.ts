@@ -41,11 +41,17 @@ const flag = (what: string) => z.boolean().describe(what);
 const channels = z.array(z.string().max(100)).max(20).describe("where the alert goes");
 const severity = z.enum(["critical", "warning", "info"]).describe("how loud the alert is");
 
-const breakerSettings = z.strictObject({
+const breakerRule = z.strictObject({
   failure_threshold: count("consecutive failures that trip the breaker"),
   recovery_timeout_seconds: secondsSetting("time in OPEN before HALF_OPEN"),
   half_open_requests: count("trials admitted in HALF_OPEN"),
 });
+
+/** What breakers are run by: those that Rouse runs, and those inside agents that ask for it. */
+export const BreakerSettings = z
+  .strictObject({ default: breakerRule, overrides: z.record(z.string().max(100), breakerRule.partial()) })
+  .meta({ id: "BreakerSettings" });
+export type BreakerSettings = z.infer<typeof BreakerSettings>;
 
 /** What a tool does to the world. It decides what a repetition of it means. */
 export const toolClasses = ["changes", "reads", "pages", "polls", "bookkeeping", "other"] as const;
@@ -152,10 +158,7 @@ export const Settings = z.strictObject({
       accept_failed_snapshot: flag("true: stop it also when its working tree could not be saved"),
     }),
   }),
-  circuit_breaker: z.strictObject({
-    default: breakerSettings,
-    overrides: z.record(z.string().max(100), breakerSettings.partial()),
-  }),
+  circuit_breaker: BreakerSettings,
   recovery: z.strictObject({
     max_attempts_per_task: count("recoveries of one task before a person is asked"),
     max_attempts_per_hour: count("recoveries in a rolling hour before a person is asked"),

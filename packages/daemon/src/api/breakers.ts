@@ -1,7 +1,7 @@
-import { BreakerList, CircuitBreakerStatus, FreezeRequest } from "@rouse/contract";
+import { BreakerList, BreakerSettings, CircuitBreakerStatus, FreezeRequest } from "@rouse/contract";
 import type { Breakers } from "../breakers/host-breakers.ts";
 import { givenBy } from "../orders/note-orders.ts";
-import { cursor, get, limit, oneOf, owner, post, type Route, readers, text } from "./route.ts";
+import { cursor, get, limit, oneOf, owner, post, type Route, readers, readersAnd, text } from "./route.ts";
 
 /** Circuit breakers of agents: which there are, and closing one by hand. */
 export function breakerRoutes(breakers: Breakers): Route[] {
@@ -35,6 +35,14 @@ export function breakerRoutes(breakers: Breakers): Route[] {
       answer: { 200: CircuitBreakerStatus },
       faults: ["breaker-unknown"],
       run: ({ id }) => breakers.get(id),
+    }),
+    get("/api/v1/agents/{id}/breaker-rules", {
+      who: readersAnd("itself"),
+      id: "getBreakerRules",
+      about: "By which rules its breakers run, its own ones included, unless its author wrote others",
+      answer: { 200: BreakerSettings },
+      faults: ["agent-unknown"],
+      run: ({ id }) => breakers.settingsOf(id),
     }),
     post("/api/v1/breakers/{id}/reset", {
       who: owner,

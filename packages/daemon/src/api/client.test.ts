@@ -39,6 +39,7 @@ const calls: { readonly [M in keyof RouseClient]: (rouse: RouseClient) => unknow
   getCircuitBreakerStatus: (rouse) => rouse.getCircuitBreakerStatus("w/tool_execution"),
   getAllCircuitBreakers: (rouse) => rouse.getAllCircuitBreakers(),
   resetCircuitBreaker: (rouse) => rouse.resetCircuitBreaker("w/tool_execution", { reason: "r", actor: "ada" }),
+  breakerRules: (rouse) => rouse.breakerRules("w"),
   takeFromRateLimit: (rouse) =>
     rouse.takeFromRateLimit("github", { cost: { requests: 1 }, allow: { requests: { most: 60, perMs: 60_000 } } }),
   recordSteps: (rouse) => rouse.recordSteps("w", [{ kind: "tool_call", tool: "Bash" }]),

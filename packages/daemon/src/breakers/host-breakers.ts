@@ -1,4 +1,5 @@
 import {
+  type BreakerSettings,
   breakerRulesFrom,
   type CircuitBreakerStatus,
   type Command,
@@ -21,7 +22,7 @@ import {
   withSeen,
 } from "@rouse/core";
 import type { BreakerLetter } from "../agents/host-agents.ts";
-import { policySubject } from "../config/choose-policy.ts";
+import { type PolicySubject, policySubject } from "../config/choose-policy.ts";
 import { nearestName } from "../config/nearest-name.ts";
 import { hostMachine } from "../engine/host-machine.ts";
 import type { Moment } from "../engine/steady-clock.ts";
@@ -60,8 +61,10 @@ export function hostBreakers({ engine, commits, roster, agents, config, toWall }
     const [agentId, operation] = [name.slice(0, name.indexOf("/")), name.slice(name.indexOf("/") + 1)];
     const record = roster.find(agentId)?.record;
     const subject = record === undefined ? { agentId, agentType: null, taskId: null } : policySubject(record);
-    return breakerRulesFrom(config().settingsFor(subject).circuit_breaker, operation);
+    return breakerRulesFrom(settingsFor(subject), operation);
   }
+
+  const settingsFor = (subject: PolicySubject): BreakerSettings => config().settingsFor(subject).circuit_breaker;
 
   /** Runs the breakers of an agent's tools over what is seen of its calls. */
   function observe(agentId: string, { tool, failed }: EndedCall, moment: Moment): void {
@@ -180,6 +183,8 @@ export function hostBreakers({ engine, commits, roster, agents, config, toWall }
         reset === null ? [] : [{ id: reset, kind: "reset-breaker", because: "a person reset it", breaker: operation }],
       );
     },
+    /** What the owner's settings say for this agent's breakers, its own ones included. */
+    settingsOf: (agentId: string): BreakerSettings => settingsFor(policySubject(roster.mustFind(agentId).record)),
     of: (agentId: string): CircuitBreakerStatus[] => [...of(agentId).map(describe), ...gateOf(agentId)],
     list: describeAll,
     get: (name: string): CircuitBreakerStatus => gateOf(gatedBy(name) ?? "")[0] ?? describe(mustFind(name)),

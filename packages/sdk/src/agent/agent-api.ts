@@ -14,7 +14,10 @@ export interface AgentOptions {
   readonly token?: string;
   /** A beat every so many milliseconds; 5,000 when not given. */
   readonly beatEveryMs?: number;
-  /** Rules of breakers by operation, such as `{ external_api: { failureThreshold: 5 } }`. */
+  /**
+   * Rules of breakers by operation, such as `{ external_api: { failureThreshold: 5 } }`. They go before what the owner
+   * of Rouse set.
+   */
   readonly breakers?: Readonly<Record<string, Partial<BreakerRules>>>;
   /** Told once of each kind of trouble with Rouse; `console.warn` when not given. Nothing of it is ever thrown. */
   readonly onWarning?: (text: string) => void;

@@ -1,7 +1,7 @@
 import type { Fault } from "@rouse/contract";
 import { readRetryAfter } from "../guard/retry-after.ts";
 import type { Line } from "../open-line.ts";
-import { type Call, faultOf, isProblem, type Send } from "../send.ts";
+import { type Answer, type Call, faultOf, isProblem, type Send } from "../send.ts";
 import type { Connection } from "./agent-api.ts";
 
 /** A call whose answer is known by its shape: whatever else answers there is no Rouse. */
@@ -38,6 +38,7 @@ export function openLink({ find, send: sending, onWarning }: LinkParts) {
   const counts = { retries: 0, dropped: 0 };
   const waiting: (() => number)[] = [];
   const troubled = new Set<() => unknown>();
+  const glad = new Set<() => void>();
   const warned = new Set<string>();
 
   function warnOnce(kind: string, text: string): void {
@@ -52,7 +53,7 @@ export function openLink({ find, send: sending, onWarning }: LinkParts) {
     if (isOver()) return;
     state = next;
     problem = why;
-    if (next !== "connected") for (const tell of troubled) tell();
+    for (const tell of next === "connected" ? glad : troubled) tell();
   }
 
   const later = (slow: boolean, waitMs = 0): Outcome => ({ kind: "later", waitMs, slow });
@@ -119,6 +120,12 @@ export function openLink({ find, send: sending, onWarning }: LinkParts) {
 
   return {
     exchange,
+    /** Asked in passing: whatever comes of it says nothing of the connection. */
+    async aside(call: Call): Promise<Answer | null> {
+      const found = line ?? (await find());
+      send ??= await sending;
+      return typeof found === "string" ? null : send(found, call);
+    },
     warnOnce,
     refuse,
     isOver,
@@ -135,6 +142,8 @@ export function openLink({ find, send: sending, onWarning }: LinkParts) {
     untilRefused: (): Promise<void> => new Promise((resolve) => troubled.add(() => state === "refused" && resolve())),
     /** Told whenever it turns out that nothing can be sent now, or ever. */
     onTrouble: (tell: () => void): void => void troubled.add(tell),
+    /** Told of each answer. */
+    onAnswer: (tell: () => void): void => void glad.add(tell),
     /** Adds what waits for an answer to what `connection()` tells. */
     countWaiting: (count: () => number): void => void waiting.push(count),
     replace(why: string): void {

@@ -8,6 +8,7 @@ import {
   judgeError,
   judgeValue,
 } from "../guard/breaker.ts";
+import type { OwnersRules } from "./follow-breaker-rules.ts";
 
 type Rules = Readonly<Record<string, Partial<BreakerRules>>>;
 
@@ -45,19 +46,21 @@ export function ownBreakers(given: Rules, changed: () => void) {
   for (const rules of Object.values(given)) checkRules(rules);
   const own: Rules = Object.fromEntries(Object.entries(given).map(([name, rules]) => [operationOf(name), rules]));
   const all = new Map<string, CircuitBreaker>();
+  /** What each was made with: that goes before everything else. */
+  const made = new WeakMap<CircuitBreaker, Partial<BreakerRules>>();
+  let owners: OwnersRules = () => undefined;
   /** How often each had changed when it last did: what is told meanwhile must not be forgotten. */
   const untold = new Map<string, number>();
   let changes = 0;
 
-  const rulesOf = (operation: string): Partial<BreakerRules> => {
+  const rulesOf = (operation: string, options: Partial<BreakerRules> | undefined): Partial<BreakerRules> => {
     const root = rootOf(operation);
-    return { ...builtIn[root], ...own[root], ...own[operation] };
+    return { ...builtIn[root], ...owners(operation, root), ...own[root], ...own[operation], ...options };
   };
 
   function create<T>(operation: string, options: Omit<BreakerOptions<T>, "name">): CircuitBreaker<T> {
     return createBreaker<T>({
-      ...rulesOf(operation),
-      ...options,
+      ...rulesOf(operation, options),
       name: operation,
       onChange(change) {
         untold.set(operation, ++changes);
@@ -74,9 +77,10 @@ export function ownBreakers(given: Rules, changed: () => void) {
     if (known !== undefined) return known;
     const isRoom = all.size < mostBreakers || forgetOne();
     if (!isRoom && isPart(operation) && !operation.endsWith(others)) return get(rootOf(operation) + others, options);
-    const made = create<T>(operation, options);
-    all.set(operation, made as CircuitBreaker);
-    return made;
+    const breaker = create<T>(operation, options);
+    made.set(breaker as CircuitBreaker, options);
+    all.set(operation, breaker as CircuitBreaker);
+    return breaker;
   }
 
   /** The oldest that has nothing to remember: names of tools may be made up without end. */
@@ -149,6 +153,11 @@ export function ownBreakers(given: Rules, changed: () => void) {
     /** Everything that is not closed is told again. */
     tellAll(): void {
       for (const [operation, breaker] of all) if (breaker.state() !== "CLOSED") untold.set(operation, ++changes);
+    },
+    /** From now on, for those that exist, too. */
+    obey(rules: OwnersRules): void {
+      owners = rules;
+      for (const [operation, breaker] of all) breaker.setRules(rulesOf(operation, made.get(breaker)));
     },
     reset(operation: string): void {
       all.get(operation)?.reset();

@@ -59,10 +59,18 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
   };
   const facts = gatherFacts(changed);
   const breakers = ownBreakers(rules, changed);
+  let doubtRules = (): void => undefined;
+  import("./follow-breaker-rules.ts").then(
+    (module) => {
+      doubtRules = module.followBreakerRules({ agentId: who.id, link, obey: breakers.obey });
+    },
+    () => undefined,
+  );
   const stopping = stopAgent({ onWarning, lastWords: () => sayAll(lastWordsMs.close) });
   const commands = hearCommands({
     checkIn() {
       breakers.tellAll();
+      doubtRules();
       changed();
     },
     resetBreaker: breakers.reset,

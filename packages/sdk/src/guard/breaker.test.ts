@@ -219,6 +219,25 @@ describe("a breaker around calls", () => {
     expect(await breaker.run(() => "x")).toBe("x");
   });
 
+  it("takes other rules as it stands: what failed counts, an open one waits no longer and no less, one is let try", async () => {
+    const { breaker, passes, fails } = breakerBy({ halfOpenRequests: 2 });
+    await fails(2);
+    breaker.setRules({ failureThreshold: 2, halfOpenRequests: 2 });
+    expect(breaker.state()).toBe("CLOSED");
+    await fails();
+    expect(breaker.state()).toBe("OPEN");
+    breaker.setRules({ recoveryTimeout: 1, halfOpenRequests: 2 });
+    passes(59_999);
+    await expect(breaker.run(() => "early")).rejects.toThrow(BreakerOpenError);
+    passes(1);
+    expect(await breaker.run(() => "one")).toBe("one");
+    expect(breaker.state()).toBe("HALF_OPEN");
+    breaker.setRules({ halfOpenRequests: 1 });
+    expect(await breaker.run(() => "two")).toBe("two");
+    expect(breaker.state()).toBe("CLOSED");
+    expect(() => breaker.setRules({ failureThreshold: 0 })).toThrow(RangeError);
+  });
+
   it("refuses rules that make no sense", () => {
     expect(() => breakerBy({ failureThreshold: 0 })).toThrow(
       /failureThreshold of a breaker is a whole number above 0, not 0/,

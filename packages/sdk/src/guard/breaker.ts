@@ -56,7 +56,7 @@ const defaults: BreakerRules = { failureThreshold: 3, recoveryTimeout: 60_000, h
 
 /** A circuit breaker around calls of one kind. After too many failures in a row nothing is called for a while, then a few are let try. */
 export function createBreaker<T = unknown>(options: BreakerOptions<T>) {
-  const rules = checkRules(options);
+  let rules = checkRules(options);
   const { name, isFailure, fallback, onChange } = options;
   const now = steady(options.now ?? (() => performance.now()));
   let breaker: Breaker = closedBreaker;
@@ -116,6 +116,10 @@ export function createBreaker<T = unknown>(options: BreakerOptions<T>) {
     state: (): BreakerState => wireStates[breaker.state],
     /** Closed, and nothing has failed of late. */
     isUntroubled: (): boolean => breaker.state === "closed" && breaker.failures.length === 0,
+    /** Other rules from now on. How it stands stays as it is: an open one is tried when it was to be. */
+    setRules(next: Partial<BreakerRules>): void {
+      rules = checkRules(next);
+    },
     /** Closed again, by a person's word. */
     reset: (): void => become(resetBreaker(breaker)),
     /** As it was when an earlier process of this agent saved it; `elapsed`: how long ago that was. */

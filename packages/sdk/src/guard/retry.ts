@@ -1,4 +1,5 @@
 import { readHttpDate, readRetryAfter } from "./retry-after.ts";
+import type { RetryBudget } from "./retry-budget.ts";
 
 export interface RetryOptions {
   /** Tries in all, the first included. */
@@ -6,8 +7,10 @@ export interface RetryOptions {
   /** The first wait; each one after it is twice as long. */
   readonly firstMs?: number;
   readonly longestMs?: number;
-  /** No try begins later than this after the first. */
+  /** A deadline: no try begins later than this after the first. */
   readonly budgetMs?: number;
+  /** Shared by calls that end at the same service: once it is used up, they fail with their first error. */
+  readonly budget?: RetryBudget;
   /** Whether another try may help; everything but an abort, when not given. */
   readonly isRetryable?: ((error: unknown) => boolean) | undefined;
   readonly signal?: AbortSignal;
@@ -26,6 +29,7 @@ const longestAsked = 24 * 3_600_000;
  */
 export async function retry<T>(call: (attempt: number) => T | Promise<T>, options: RetryOptions = {}): Promise<T> {
   const { attempts = 5, signal, isRetryable = isNoAbort, onRetry } = checkRetry(options);
+  options.budget?.noteCall();
   const giveUpAt = performance.now() + (options.budgetMs ?? Number.POSITIVE_INFINITY);
   for (let attempt = 1; ; attempt++) {
     signal?.throwIfAborted();
@@ -34,7 +38,7 @@ export async function retry<T>(call: (attempt: number) => T | Promise<T>, option
     } catch (error) {
       if (attempt >= attempts || signal?.aborted === true || !isRetryable(error)) throw error;
       const waitMs = waitBefore(attempt, error, options);
-      if (performance.now() + waitMs > giveUpAt) throw error;
+      if (performance.now() + waitMs > giveUpAt || options.budget?.takeRetry() === false) throw error;
       try {
         onRetry?.({ attempt: attempt + 1, waitMs, error });
       } catch {

@@ -145,8 +145,21 @@ describe("a half-open breaker", () => {
     const breaker = halfOpen();
     breaker.calls("aborted");
     expect(breaker.begins()).not.toBeNull();
-    breaker.passes(60_000);
+    breaker.passes(10 * 60_000);
     expect(breaker.begins()).not.toBeNull();
+  });
+
+  it("keeps the place of a trial that takes longer than the recovery time, and says when to ask again", () => {
+    const breaker = halfOpen();
+    const slow = breaker.begins();
+    breaker.passes(59_000);
+    expect([breaker.begins(), breaker.retryAfter()]).toEqual([null, 1000]);
+    breaker.passes(1000);
+    expect([breaker.begins(), breaker.retryAfter()]).toEqual([null, 60_000]);
+    breaker.passes(9 * 60_000 - 1);
+    expect([breaker.begins(), breaker.retryAfter()]).toEqual([null, 1]);
+    breaker.ends(slow, "succeeded");
+    expect(breaker.state()).toBe("closed");
   });
 });
 
@@ -195,7 +208,7 @@ it("whatever happens, never more trials are out than allowed, and nobody is lock
           out.push(ticket);
           if (ticket.trial === null) continue;
           for (const [one, began] of trialsOut)
-            if (began + rules.recoveryTimeout <= now || one.period !== ticket.period) trialsOut.delete(one);
+            if (began + 10 * rules.recoveryTimeout <= now || one.period !== ticket.period) trialsOut.delete(one);
           trialsOut.set(ticket, now);
           expect(trialsOut.size).toBeLessThanOrEqual(own.halfOpenRequests);
         } else {
@@ -205,7 +218,10 @@ it("whatever happens, never more trials are out than allowed, and nobody is lock
           trialsOut.delete(ticket);
         }
       }
-      breaker.passes(60_000);
+      const retryAfter = breaker.retryAfter() ?? 1;
+      expect(retryAfter).toBeGreaterThan(0);
+      expect(retryAfter).toBeLessThanOrEqual(rules.recoveryTimeout);
+      breaker.passes(10 * 60_000);
       expect(breaker.begins()).not.toBeNull();
     }),
   );

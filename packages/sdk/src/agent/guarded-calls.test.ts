@@ -93,9 +93,10 @@ describe("breakers of tools", () => {
     const rouse = scriptedRouse();
     const { agent } = rouse.agent({
       beatEveryMs: 3_600_000,
-      breakers: { tool_execution: { failureThreshold: 6 }, "tool_execution/grep": { failureThreshold: 5 } },
+      breakers: { tool_execution: { failureThreshold: 5 }, "tool_execution/grep": { failureThreshold: 5 } },
     });
     await rouse.until(() => rouse.beats().length === 1);
+    expect(await agent.tool("ls", 1, () => "fine")).toBe("fine");
     for (let i = 0; i < 5; i++) await fails(agent.tool("grep", i, down));
     expect(await fails(agent.tool("grep", 6, down))).toBeInstanceOf(BreakerOpenError);
     expect(await agent.tool("grep", 6, down, { fallback: () => "older" as never })).toBe("older");
@@ -106,6 +107,54 @@ describe("breakers of tools", () => {
     ]);
     const [result] = rouse.steps().filter(({ cancelled }) => cancelled);
     expect(result).toMatchObject({ kind: "tool_result", cancelled: true });
+  });
+
+  it("of the only tool opens that of all as well, which holds back no other, and closes when another goes well", async () => {
+    const { agent } = scriptedRouse().agent();
+    for (let i = 0; i < 5; i++) await fails(agent.tool("grep", i, down));
+    const all = agent.breaker("tool_execution");
+    expect([all.state(), agent.breaker("tool_execution/grep").state()]).toEqual(["OPEN", "OPEN"]);
+    const ends: (() => void)[] = [];
+    const slow = ["read", "ls"].map((name) => agent.tool(name, 0, () => new Promise<void>((end) => ends.push(end))));
+    expect(await agent.tool("find", 0, () => "fine")).toBe("fine");
+    expect(all.state()).toBe("CLOSED");
+    for (const end of ends) end();
+    await Promise.all(slow);
+    expect(agent.breaker("tool_execution/grep").state()).toBe("OPEN");
+  });
+
+  it("of the only tool holds back all once another has failed as well", async () => {
+    const { agent } = scriptedRouse().agent();
+    for (let i = 0; i < 5; i++) await fails(agent.tool("grep", i, down));
+    await expect(agent.tool("read", 0, down)).rejects.toThrow("down");
+    expect(await fails(agent.tool("ls", 0, () => 1))).toMatchObject({ breaker: "tool_execution" });
+  });
+
+  it("of all lets a trial of one tool that fails keep no other from its own, one at a time", async () => {
+    const trial = (threshold: number) => ({ failureThreshold: threshold, recoveryTimeout: 100 });
+    const { agent } = scriptedRouse().agent({
+      breakers: { tool_execution: trial(2), "tool_execution/a": trial(9), "tool_execution/b": trial(9) },
+    });
+    const all = agent.breaker("tool_execution");
+    await fails(agent.tool("a", 0, down));
+    await fails(agent.tool("b", 0, down));
+    expect(all.state()).toBe("OPEN");
+    expect(await fails(agent.tool("b", 0, () => 1))).toMatchObject({ breaker: "tool_execution" });
+    const trips = () => all.save().period;
+    const before = trips();
+    while (trips() === before) {
+      const refused = await fails(agent.tool("a", 0, down));
+      if (refused instanceof BreakerOpenError)
+        await new Promise((resolve) => setTimeout(resolve, refused.retryAfterMs));
+    }
+    expect(all.state()).toBe("OPEN");
+    let end: (value: string) => void = () => undefined;
+    const one = agent.tool("b", 0, () => new Promise<string>((resolve) => (end = resolve)));
+    const beside = await fails(agent.tool("b", 0, () => "beside"));
+    expect(beside).toMatchObject({ breaker: "tool_execution" });
+    end("works");
+    expect(await one).toBe("works");
+    expect(all.state()).toBe("CLOSED");
   });
 
   it("a call that the general one refuses takes no trial from the tool's own", async () => {

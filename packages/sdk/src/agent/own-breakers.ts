@@ -1,4 +1,4 @@
-import type { Breaker, BreakerNews, BreakerRules, CallEnd, Ticket } from "@rouse/contract";
+import { allTools, type Breaker, type BreakerNews, type BreakerRules, type CallEnd } from "@rouse/contract";
 import {
   BreakerOpenError,
   type BreakerOptions,
@@ -8,6 +8,7 @@ import {
   judgeError,
   judgeValue,
 } from "../guard/breaker.ts";
+import { guardAllTools } from "../guard/guard-all-tools.ts";
 
 type Rules = Readonly<Record<string, Partial<BreakerRules>>>;
 
@@ -43,6 +44,8 @@ export function ownBreakers(given: Rules, changed: () => void) {
     return { ...builtIn[root], ...given[root], ...given[operation] };
   };
 
+  const tools = guardAllTools(() => get(allTools), checkRules(rulesOf(allTools)));
+
   function create<T>(operation: string, options: Omit<BreakerOptions<T>, "name">): CircuitBreaker<T> {
     return createBreaker<T>({
       ...rulesOf(operation),
@@ -50,6 +53,7 @@ export function ownBreakers(given: Rules, changed: () => void) {
       name: operation,
       onChange(change) {
         untold.set(operation, ++changes);
+        if (operation === allTools) tools.changed(change);
         changed();
         options.onChange?.(change);
       },
@@ -75,27 +79,32 @@ export function ownBreakers(given: Rules, changed: () => void) {
       }
   }
 
+  function enter(operation: string): ((how: CallEnd) => void) | BreakerOpenError {
+    const breaker = get(operation);
+    const ticket = breaker.enter();
+    return ticket instanceof BreakerOpenError ? ticket : (how) => breaker.leave(ticket, how);
+  }
+
   /** One call behind several breakers. It begins only when all let it, and then counts once with each. */
   async function guard<T>(
     operations: readonly string[],
     call: () => T | Promise<T>,
     { signal, isFailure, fallback }: GuardOptions<T>,
   ): Promise<T> {
-    const entered: (readonly [CircuitBreaker, Ticket])[] = [];
+    const entered: ((how: CallEnd) => void)[] = [];
     const leave = (how: CallEnd): void => {
-      for (const [breaker, ticket] of entered) breaker.leave(ticket, how);
+      for (const leaveOne of entered) leaveOne(how);
     };
     for (const operation of operations) {
-      const breaker = get(operation);
-      const ticket = breaker.enter();
-      if (!(ticket instanceof BreakerOpenError)) {
-        entered.push([breaker, ticket]);
+      const entry = operation === allTools ? tools.enter(operations[0] ?? operation) : enter(operation);
+      if (!(entry instanceof BreakerOpenError)) {
+        entered.push(entry);
         continue;
       }
       // A trial that another breaker refused gives its place back.
       leave("aborted");
-      if (fallback === undefined) throw ticket;
-      return fallback(ticket);
+      if (fallback === undefined) throw entry;
+      return fallback(entry);
     }
     let how: CallEnd = "failed";
     try {

@@ -261,6 +261,61 @@ describe("a request", () => {
   });
 });
 
+describe("options of a breaker", () => {
+  const notFound = new Error("not found");
+  const lost = (): Promise<never> => Promise.reject(notFound);
+  const isFailure = (outcome: object) => "error" in outcome && outcome.error !== notFound;
+
+  it("hold for calls of the agent behind it, whichever came first, and those of a call go before them", async () => {
+    const { agent } = scriptedRouse().agent();
+    await agent.tool("grep", 0, () => 1);
+    const breaker = agent.breaker("tool_execution/grep", { isFailure, fallback: () => "older" });
+    agent.breaker("external_api/llm", { isFailure, fallback: () => "older" });
+    for (let i = 0; i < 9; i++) await fails(agent.tool("grep", 0, lost));
+    for (let i = 0; i < 9; i++) await fails(agent.request("llm", lost));
+    for (let i = 0; i < 9; i++) await fails(breaker.run(lost));
+    expect([breaker.state(), agent.breaker("external_api/llm").state()]).toEqual(["CLOSED", "CLOSED"]);
+    for (let i = 0; i < 5; i++) await fails(agent.tool("grep", 0, lost, { isFailure: () => true }));
+    for (let i = 0; i < 3; i++) await fails(agent.request("llm", down));
+    expect(await agent.tool<unknown>("grep", 0, () => 1)).toBe("older");
+    expect(await agent.tool<unknown>("grep", 0, () => 1, { fallback: () => "newer" })).toBe("newer");
+    expect(await agent.request<unknown>("llm", () => 1)).toBe("older");
+    expect(await breaker.run(() => "newest")).toBe("older");
+  });
+
+  it("hold for all tools, and for fetch", async () => {
+    const { url } = await listen((_, response) => response.writeHead(404).end());
+    const { agent } = scriptedRouse().agent();
+    agent.breaker("tool_execution", { isFailure });
+    for (let i = 0; i < 9; i++) await fails(agent.tool("grep", 0, lost));
+    expect(await agent.tool("grep", 0, () => 1)).toBe(1);
+    agent.breaker<Response>(`external_api/${new URL(url).host}`, {
+      isFailure: (outcome) => "error" in outcome || outcome.value.status === 404,
+      fallback: () => new Response("older"),
+    });
+    for (let i = 0; i < 3; i++) expect((await agent.fetch(url)).status).toBe(404);
+    expect(await (await agent.fetch(url)).text()).toBe("older");
+  });
+
+  it("that are given twice are the first, and a warning says so once; so it is with rules that come too late", async () => {
+    const { agent, warnings } = scriptedRouse().agent();
+    const options = { isFailure, failureThreshold: 1 };
+    const breaker = agent.breaker("db", options);
+    expect([agent.breaker("db"), agent.breaker("db", options)]).toEqual([breaker, breaker]);
+    expect(warnings).toEqual([]);
+    for (let i = 0; i < 3; i++) agent.breaker("db", { isFailure: () => true });
+    await fails(breaker.run(lost));
+    expect(breaker.state()).toBe("CLOSED");
+    await agent.request("llm", () => 1);
+    agent.breaker("external_api/llm", { failureThreshold: 1 });
+    expect(warnings).toEqual([
+      expect.stringContaining("options for the breaker db were given twice: the first hold"),
+      expect.stringContaining("the rules of the breaker external_api/llm come too late"),
+    ]);
+    expect(() => agent.breaker("db", { failureThreshold: 0 })).toThrow(RangeError);
+  });
+});
+
 describe("fetch", () => {
   const rouse = { current: scriptedRouse() };
   afterEach(() => {

@@ -50,16 +50,18 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
     settled: (end: { readonly failed: boolean; readonly error?: unknown; readonly value?: T }) => void,
   ): Promise<T> {
     const { signal, release } = joinSignals(stopping, options.signal);
+    const given = breakers.optionsFor<T>(operations);
+    const judge = options.isFailure ?? given.isFailure;
     let begun = false;
     try {
       options.signal?.throwIfAborted();
       begun = true;
       let failed = false;
       const isFailure: ToolOptions<T>["isFailure"] = (outcome) => {
-        failed = options.isFailure?.(outcome) ?? "error" in outcome;
+        failed = judge?.(outcome) ?? "error" in outcome;
         return failed;
       };
-      const guard = { signal, isFailure, fallback: options.fallback };
+      const guard = { signal, isFailure, fallback: options.fallback ?? given.fallback };
       const value = await breakers.guard(operations, () => call(signal), guard);
       settled({ failed, value });
       return value;
@@ -130,10 +132,13 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
     let endWait: () => void = () => undefined;
     const once: Agent["fetch"] = (again, with_) => {
       endWait();
-      return breakers.guard([`external_api/${targetOf(host)}`], () => globalThis.fetch(again, with_), {
+      const operations = [`external_api/${targetOf(host)}`];
+      const { isFailure, fallback } = breakers.optionsFor<Response>(operations);
+      return breakers.guard(operations, () => globalThis.fetch(again, with_), {
         signal,
         // A service that asks for patience works.
-        isFailure: (outcome) => "error" in outcome || outcome.value.status >= 500,
+        isFailure: isFailure ?? ((outcome) => "error" in outcome || outcome.value.status >= 500),
+        fallback,
       });
     };
     const onRetry = ({ waitMs }: { readonly waitMs: number }): void => {

@@ -1,4 +1,4 @@
-import { allTools, type Breaker, type BreakerNews, type BreakerRules, type CallEnd } from "@rouse/contract";
+import { allTools, type BreakerNews, type BreakerRules, type CallEnd } from "@rouse/contract";
 import {
   BreakerOpenError,
   type BreakerOptions,
@@ -21,6 +21,14 @@ const builtIn: Rules = {
 const mostBreakers = 180;
 const mostNews = 100;
 
+type Options = Omit<BreakerOptions<unknown>, "name">;
+
+/** What a breaker is made with, and keeps. */
+const fixed = ["failureThreshold", "recoveryTimeout", "halfOpenRequests", "now"] as const;
+
+const isMore = (own: Options, first: Options): boolean =>
+  Object.entries(own).some(([option, value]) => first[option as keyof Options] !== value);
+
 export interface GuardOptions<T> {
   readonly signal?: AbortSignal | undefined;
   readonly isFailure?: BreakerOptions<T>["isFailure"] | undefined;
@@ -32,9 +40,11 @@ export const targetOf = (name: string): string => shortName(name.replaceAll(/[^\
 const shortName = (name: string): string => (name === "" ? "_" : name.slice(0, 150));
 
 /** The breakers of one agent, one for each operation, and what Rouse has not heard of them yet. */
-export function ownBreakers(given: Rules, changed: () => void) {
+export function ownBreakers(given: Rules, changed: () => void, warn: (about: string, text: string) => void) {
   for (const rules of Object.values(given)) checkRules(rules);
   const all = new Map<string, CircuitBreaker>();
+  /** What the author gave for an operation: it holds wherever calls are behind it. */
+  const options = new Map<string, Options>();
   /** How often each had changed when it last did: what is told meanwhile must not be forgotten. */
   const untold = new Map<string, number>();
   let changes = 0;
@@ -46,37 +56,70 @@ export function ownBreakers(given: Rules, changed: () => void) {
 
   const tools = guardAllTools(() => get(allTools), checkRules(rulesOf(allTools)));
 
-  function create<T>(operation: string, options: Omit<BreakerOptions<T>, "name">): CircuitBreaker<T> {
-    return createBreaker<T>({
+  function create(operation: string): CircuitBreaker {
+    return createBreaker({
       ...rulesOf(operation),
-      ...options,
+      ...options.get(operation),
       name: operation,
+      isFailure: (outcome) => options.get(operation)?.isFailure?.(outcome) ?? "error" in outcome,
+      fallback(refused) {
+        const fallback = options.get(operation)?.fallback;
+        if (fallback === undefined) throw refused;
+        return fallback(refused);
+      },
       onChange(change) {
         untold.set(operation, ++changes);
         if (operation === allTools) tools.changed(change);
         changed();
-        options.onChange?.(change);
+        options.get(operation)?.onChange?.(change);
       },
     });
   }
 
-  /** The first word about an operation decides how its breaker is made. */
-  function get<T>(operation: string, options: Omit<BreakerOptions<T>, "name"> = {}): CircuitBreaker<T> {
-    const known = all.get(operation) as CircuitBreaker<T> | undefined;
+  function get(operation: string): CircuitBreaker {
+    const known = all.get(operation);
     if (known !== undefined) return known;
     if (all.size >= mostBreakers) forgetOne();
-    const made = create<T>(operation, options);
-    all.set(operation, made as CircuitBreaker);
+    const made = create(operation);
+    all.set(operation, made);
     return made;
   }
 
-  /** The oldest that has nothing to remember: names of tools may be made up without end. */
+  /** The first options for an operation hold. Its rules are those it was made with. */
+  function give<T>(operation: string, own: Omit<BreakerOptions<T>, "name">): CircuitBreaker<T> {
+    checkRules(own);
+    const first = options.get(operation);
+    if (first === undefined && Object.keys(own).length > 0) {
+      options.set(operation, own as Options);
+      if (all.has(operation) && fixed.some((option) => own[option] !== undefined))
+        warn(
+          operation,
+          `the rules of the breaker ${operation} come too late: it was in use already, and keeps its own`,
+        );
+    }
+    if (first !== undefined && isMore(own as Options, first))
+      warn(operation, `options for the breaker ${operation} were given twice: the first hold`);
+    return get(operation) as CircuitBreaker<T>;
+  }
+
+  /** What was given for these operations, the nearest to the call first. */
+  function optionsFor<T>(operations: readonly string[]): Pick<GuardOptions<T>, "isFailure" | "fallback"> {
+    const found = operations.flatMap((operation) => (options.get(operation) as BreakerOptions<T> | undefined) ?? []);
+    return {
+      isFailure: found.find(({ isFailure }) => isFailure !== undefined)?.isFailure,
+      fallback: found.find(({ fallback }) => fallback !== undefined)?.fallback,
+    };
+  }
+
+  /** The oldest that has nothing to remember: names of tools may be made up without end. Those that were given options go last. */
   function forgetOne(): void {
-    for (const [operation, breaker] of all)
-      if (operation.includes("/") && isUntroubled(breaker.save())) {
-        all.delete(operation);
-        return;
-      }
+    for (const spares of [true, false])
+      for (const [operation, breaker] of all)
+        if (operation.includes("/") && breaker.isUntroubled() && !(spares && options.has(operation))) {
+          all.delete(operation);
+          options.delete(operation);
+          return;
+        }
   }
 
   function enter(operation: string): ((how: CallEnd) => void) | BreakerOpenError {
@@ -135,6 +178,8 @@ export function ownBreakers(given: Rules, changed: () => void) {
 
   return {
     get,
+    give,
+    optionsFor,
     guard,
     /** What is to be told, and what to call once it was heard. */
     news(): { readonly breakers: readonly BreakerNews[]; heard(): void } {
@@ -158,5 +203,3 @@ export function ownBreakers(given: Rules, changed: () => void) {
 }
 
 export type OwnBreakers = ReturnType<typeof ownBreakers>;
-
-const isUntroubled = (saved: Breaker): boolean => saved.state === "closed" && saved.failures.length === 0;

@@ -57,7 +57,7 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
     if (!isGuest) beats.changed();
   };
   const facts = gatherFacts(changed);
-  const breakers = ownBreakers(rules, changed);
+  const breakers = ownBreakers(rules, changed, (operation, text) => link.warnOnce(`breaker ${operation}`, text));
   const stopping = stopAgent({ onWarning, lastWords: () => sayAll(lastWordsMs.close) });
   const commands = hearCommands({
     checkIn() {
@@ -151,7 +151,7 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
     waiting: facts.wait,
     idle: facts.idle,
     ...calls,
-    breaker: (operation, own = {}) => breakers.get(operation, own),
+    breaker: (operation, own = {}) => breakers.give(operation, own),
     async checkpoint(step, state, name) {
       const text = writeState(step, state);
       return (await work).checkpoint(step, text, name);

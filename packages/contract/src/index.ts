@@ -1,6 +1,7 @@
 export * from "./agent.ts";
 export * from "./api.ts";
 export * from "./audit.ts";
+export * from "./breakers/all-tools.ts";
 export * from "./breakers/breaker.ts";
 export * from "./breakers/breaker-words.ts";
 export * from "./canonical-json.ts";

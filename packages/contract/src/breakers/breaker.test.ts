@@ -152,7 +152,7 @@ describe("a half-open breaker", () => {
   it("is not closed by a trial that had given its place back, and is opened by it", () => {
     const breaker = halfOpen();
     const late = breaker.begins();
-    breaker.passes(60_000);
+    breaker.passes(600_000);
     const second = breaker.begins();
     breaker.ends(late, "succeeded");
     expect(breaker.state()).toBe("half-open");
@@ -166,7 +166,7 @@ describe("a half-open breaker", () => {
   it("that has closed counts no trial from before among the calls after it", () => {
     const breaker = halfOpen({ halfOpenRequests: 2, failureThreshold: 1 });
     const late = breaker.begins();
-    breaker.passes(60_000);
+    breaker.passes(600_000);
     breaker.calls("succeeded", "succeeded");
     expect(breaker.state()).toBe("closed");
     breaker.ends(late, "failed");
@@ -186,8 +186,21 @@ describe("a half-open breaker", () => {
     const breaker = halfOpen();
     breaker.calls("aborted");
     expect(breaker.begins()).not.toBeNull();
-    breaker.passes(60_000);
+    breaker.passes(10 * 60_000);
     expect(breaker.begins()).not.toBeNull();
+  });
+
+  it("keeps the place of a trial that takes longer than the recovery time, and says when to ask again", () => {
+    const breaker = halfOpen();
+    const slow = breaker.begins();
+    breaker.passes(59_000);
+    expect([breaker.begins(), breaker.retryAfter()]).toEqual([null, 1000]);
+    breaker.passes(1000);
+    expect([breaker.begins(), breaker.retryAfter()]).toEqual([null, 60_000]);
+    breaker.passes(9 * 60_000 - 1);
+    expect([breaker.begins(), breaker.retryAfter()]).toEqual([null, 1]);
+    breaker.ends(slow, "succeeded");
+    expect(breaker.state()).toBe("closed");
   });
 });
 
@@ -236,7 +249,7 @@ it("whatever happens, never more trials are out than allowed, and nobody is lock
           out.push(ticket);
           if (ticket.trial === null) continue;
           for (const [one, began] of trialsOut)
-            if (began + rules.recoveryTimeout <= now || one.period !== ticket.period) trialsOut.delete(one);
+            if (began + 10 * rules.recoveryTimeout <= now || one.period !== ticket.period) trialsOut.delete(one);
           trialsOut.set(ticket, now);
           expect(trialsOut.size).toBeLessThanOrEqual(own.halfOpenRequests);
         } else {
@@ -246,7 +259,10 @@ it("whatever happens, never more trials are out than allowed, and nobody is lock
           trialsOut.delete(ticket);
         }
       }
-      breaker.passes(60_000);
+      const retryAfter = breaker.retryAfter() ?? 1;
+      expect(retryAfter).toBeGreaterThan(0);
+      expect(retryAfter).toBeLessThanOrEqual(rules.recoveryTimeout);
+      breaker.passes(10 * 60_000);
       expect(breaker.begins()).not.toBeNull();
     }),
   );

@@ -68,7 +68,7 @@ export function admitCall(breaker: Breaker, now: MonoMs, rules: BreakerRules): A
       // With no trial out one is always let try: rules may have become narrower than what has passed.
       if (current.trials.length === 0 || current.trials.length + current.passed < rules.halfOpenRequests)
         return letTry(current, now);
-      return { admitted: false, breaker: current, because: "trials-used", retryAt: oldest + rules.recoveryTimeout };
+      return { admitted: false, breaker: current, because: "trials-used", retryAt: nextLook(oldest, now, rules) };
     }
   }
 }
@@ -78,9 +78,16 @@ function letTry(breaker: Extract<Breaker, { state: "half-open" }>, now: MonoMs):
   return { admitted: true, breaker: { ...breaker, trials }, ticket: { period: breaker.period, trial: now } };
 }
 
-/** A trial that never ended (its process died, its caller forgot it) gives its place back after a recovery time. */
-const stillOut = (trials: readonly MonoMs[], now: MonoMs, { recoveryTimeout }: BreakerRules): readonly MonoMs[] =>
-  trials.filter((began) => began + recoveryTimeout > now);
+/** A trial that never ended (its process died, its caller forgot it) gives its place back once it says nothing any more. */
+const stillOut = (trials: readonly MonoMs[], now: MonoMs, rules: BreakerRules): readonly MonoMs[] =>
+  trials.filter((began) => began + ageOutAfter(rules) > now);
+
+/**
+ * Nobody knows when a trial ends, so this is when it is worth asking again: each full recovery time after it began. The
+ * last of these is when its place is given back.
+ */
+const nextLook = (began: MonoMs, now: MonoMs, { recoveryTimeout }: BreakerRules): MonoMs =>
+  began + (Math.floor((now - began) / recoveryTimeout) + 1) * recoveryTimeout;
 
 /** What the end of a call means. A call from before the last trip says nothing about the time after it. */
 export function endCall(breaker: Breaker, ticket: Ticket, end: CallEnd, now: MonoMs, rules: BreakerRules): Breaker {

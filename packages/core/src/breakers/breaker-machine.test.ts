@@ -24,14 +24,15 @@ function breakerNamed(name: string, own: Partial<BreakerRules> = {}) {
       changes.push(`${from} → ${to}`);
     }
   };
-  return {
+  const breaker = {
     step,
     changes,
     letters,
     record: () => record,
-    calls(...outcomes: ("well" | "failed")[]): void {
-      for (const outcome of outcomes) step({ kind: "called", failed: outcome === "failed" });
+    callsOf(tool: string, ...outcomes: ("well" | "failed")[]): void {
+      for (const outcome of outcomes) step({ kind: "called", tool, failed: outcome === "failed" });
     },
+    calls: (...outcomes: ("well" | "failed")[]): void => breaker.callsOf("grep", ...outcomes),
     passes(ms: number): void {
       const until = now + ms;
       const due = breakerMachine.wakeAt(record);
@@ -42,6 +43,7 @@ function breakerNamed(name: string, own: Partial<BreakerRules> = {}) {
       now = until;
     },
   };
+  return breaker;
 }
 
 describe("a breaker that Rouse runs over what it sees", () => {
@@ -106,6 +108,48 @@ it("a breaker that needs two trials closes after both", () => {
   expect(breaker.record().breaker.state).toBe("half-open");
   breaker.calls("well");
   expect(breaker.record().breaker.state).toBe("closed");
+});
+
+describe("the breaker of all tools that Rouse runs", () => {
+  const tools = () => breakerNamed("w/tool_execution");
+
+  it("counts no failures of one tool beside another that is used, and those of two", () => {
+    const breaker = tools();
+    breaker.callsOf("Read", "well");
+    breaker.callsOf("Bash", "failed", "failed", "failed", "failed");
+    expect(breaker.record().breaker).toMatchObject({ state: "closed", failures: [] });
+    breaker.callsOf("Read", "failed", "failed", "failed");
+    expect(breaker.record().breaker.state).toBe("open");
+  });
+
+  it("opens again when another tool fails after the pause, and not when the same does that failed between others", () => {
+    const [two, one] = [tools(), tools()];
+    for (const breaker of [two, one]) {
+      breaker.callsOf("Bash", "failed", "failed");
+      breaker.callsOf("Read", "failed");
+    }
+    one.callsOf("Read", "well");
+    for (const breaker of [two, one]) {
+      breaker.passes(60_000);
+      breaker.callsOf("Bash", "failed");
+    }
+    expect([two.record().breaker.state, one.record().breaker.state]).toEqual(["open", "half-open"]);
+    one.callsOf("Read", "well");
+    expect(one.record().breaker.state).toBe("closed");
+  });
+
+  it("knows of no tools any more after a new life or a reset", () => {
+    const breaker = tools();
+    breaker.callsOf("Read", "well");
+    breaker.step({ kind: "life-began" });
+    expect(breaker.record()).not.toHaveProperty("tools");
+    breaker.callsOf("Read", "failed");
+    breaker.callsOf("Bash", "failed");
+    breaker.step({ kind: "reset", command: null });
+    expect(breaker.record().tools?.failed).toEqual([]);
+    breaker.callsOf("Bash", "failed", "failed", "failed");
+    expect(breaker.record().breaker.state).toBe("closed");
+  });
 });
 
 describe("a breaker that nobody tries any more", () => {

@@ -1,16 +1,21 @@
 import {
   admitCall,
   ageOutAfter,
+  allTools,
   type Breaker,
   type BreakerRules,
   type BreakerSource,
   type BreakerState,
+  type CallEnd,
   closedBreaker,
   type DurationMs,
   endCall,
+  endOfTool,
   type MonoMs,
   minutes,
+  noToolsSeen,
   resetBreaker,
+  type ToolsSeen,
   wireStates,
 } from "@rouse/contract";
 import type { Letter, Machine } from "../machine.ts";
@@ -30,6 +35,8 @@ export interface BreakerRecord {
   readonly reset: string | null;
   /** While it is not closed; absent in records of an earlier version. */
   readonly unsettled?: Unsettled | null;
+  /** Of the breaker of all tools, once Rouse saw a call of one. */
+  readonly tools?: ToolsSeen;
 }
 
 interface Unsettled {
@@ -49,7 +56,8 @@ export type BreakerSignal =
       /** Of an open one: when it lets something through again. */
       readonly retryIn: DurationMs | null;
     }
-  | { readonly kind: "called"; readonly failed: boolean }
+  /** A call of this tool; `null`: its name is not known. */
+  | { readonly kind: "called"; readonly tool: string | null; readonly failed: boolean }
   /** `command`: what tells the agent; `null` where nobody has to be told. */
   | { readonly kind: "reset"; readonly command: string | null }
   /** The agent has read these commands. */
@@ -169,11 +177,9 @@ function take(record: BreakerRecord, signal: BreakerSignal, { now, rules }: Brea
       return { ...record, source: "agent", breaker: asReported(record.breaker, signal, now) };
     case "called":
       // Its agent knows better.
-      return record.source === "agent"
-        ? record
-        : { ...record, breaker: afterCall(record.breaker, signal.failed, now, rules) };
+      return record.source === "agent" ? record : afterCall(record, signal, now, rules);
     case "reset":
-      return { ...record, breaker: resetBreaker(record.breaker), reset: signal.command };
+      return { ...forgetFailures(record), breaker: resetBreaker(record.breaker), reset: signal.command };
     case "heard":
       return record.reset !== null && signal.commands.includes(record.reset) ? { ...record, reset: null } : record;
     case "life-began":
@@ -190,8 +196,8 @@ function take(record: BreakerRecord, signal: BreakerSignal, { now, rules }: Brea
 function inNewLife(record: BreakerRecord): BreakerRecord {
   const { source, breaker } = record;
   const isFresh = breaker.state === "closed" && breaker.failures.length === 0;
-  if (isFresh && source === "observed") return record;
-  return { ...record, source: "observed", breaker: isFresh ? breaker : resetBreaker(breaker) };
+  if (isFresh && source === "observed" && record.tools === undefined) return record;
+  return { ...forgetTools(record), source: "observed", breaker: isFresh ? breaker : resetBreaker(breaker) };
 }
 
 /** Nobody called for long: an open one waits for a trial, and what nobody tries does not stay unsettled for ever. */
@@ -221,8 +227,28 @@ function asReported(before: Breaker, said: Extract<BreakerSignal, { kind: "repor
 }
 
 /** Nobody asked whether the call may be made: one that is made while it is open says nothing, the first after it is the trial. */
-function afterCall(breaker: Breaker, failed: boolean, now: MonoMs, rules: BreakerRules): Breaker {
-  const admission = admitCall(breaker, now, rules);
-  if (!admission.admitted) return admission.breaker;
-  return endCall(admission.breaker, admission.ticket, failed ? "failed" : "succeeded", now, rules);
+function afterCall(
+  record: BreakerRecord,
+  { tool, failed }: Extract<BreakerSignal, { kind: "called" }>,
+  now: MonoMs,
+  rules: BreakerRules,
+): BreakerRecord {
+  const how: CallEnd = failed ? "failed" : "succeeded";
+  const { seen, end } =
+    record.operation === allTools
+      ? endOfTool(record.tools ?? noToolsSeen, { tool: tool ?? "", end: how, now }, rules)
+      : { seen: record.tools, end: how };
+  const admission = admitCall(record.breaker, now, rules);
+  const breaker = admission.admitted
+    ? endCall(admission.breaker, admission.ticket, end, now, rules)
+    : admission.breaker;
+  if (breaker === record.breaker && seen === record.tools) return record;
+  return { ...record, breaker, ...(seen === undefined ? {} : { tools: seen }) };
 }
+
+function forgetTools({ tools: _, ...record }: BreakerRecord): BreakerRecord {
+  return record;
+}
+
+const forgetFailures = (record: BreakerRecord): BreakerRecord =>
+  record.tools === undefined ? record : { ...record, tools: { ...record.tools, failed: [] } };

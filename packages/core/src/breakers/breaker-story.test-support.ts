@@ -44,7 +44,7 @@ export function breakersOf(agent: Story) {
     calls(tool: string, ...ends: ("well" | "failed")[]): void {
       for (const end of ends)
         for (const operation of ["tool_execution", `tool_execution/${tool}`])
-          step(operation, { kind: "called", failed: end === "failed" });
+          step(operation, { kind: "called", tool, failed: end === "failed" });
     },
     resets: (operation: string): void => step(operation, { kind: "reset", command: null }),
     state: (operation: string): string => records.get(operation)?.breaker.state ?? "unknown",

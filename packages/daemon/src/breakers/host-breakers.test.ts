@@ -28,6 +28,19 @@ describe("calls seen in a held agent's stream", () => {
     expect(failures(world)).toBe(3);
   });
 
+  it("of one tool that fails open its own breaker, and not that of all while another is used", async () => {
+    const world = await streaming();
+    world.reports("a", 1, {
+      sights: [
+        { kind: "tool-started", id: "r", name: "Read", argsDigest: "r", timeoutSeconds: null },
+        { kind: "tool-ended", id: "r", failed: false, resultDigest: "r" },
+        ...fails(1, 2, 3, 4, 5),
+      ],
+    });
+    expect(world.breakers.get("a/tool_execution/Bash").state).toBe("OPEN");
+    expect(world.breakers.get("a/tool_execution")).toMatchObject({ state: "CLOSED", failures: 0 });
+  });
+
   it("of a former life count no more", async () => {
     const world = await streaming();
     world.reports("a", 1, { sights: fails(1, 2, 3) });

@@ -70,7 +70,7 @@ export function hostBreakers({ engine, commits, roster, agents, config, toWall }
   function observe(agentId: string, { tool, failed }: EndedCall, moment: Moment): void {
     const own = tool === null ? [] : [`${agentId}/tool_execution/${tool.replaceAll(/[^\w.:@+-]/g, "_").slice(0, 150)}`];
     for (const name of [`${agentId}/tool_execution`, ...own])
-      if (admit(agentId, name)) breakers.run(name, { kind: "called", failed }, moment);
+      if (admit(agentId, name)) breakers.run(name, { kind: "called", tool, failed }, moment);
   }
 
   /** Whether this agent may have a breaker of this name. */

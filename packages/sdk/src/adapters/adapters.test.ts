@@ -44,6 +44,13 @@ describe("calls that a framework tells of", () => {
     expect(agent.breaker("tool_execution/look").state()).toBe("OPEN");
   });
 
+  it("are refused though their breaker has a fallback: a framework could not use what that answers", async () => {
+    const { agent, calls } = begin();
+    agent.breaker("tool_execution/look", { fallback: () => "older" });
+    for (let n = 0; n < 5; n++) (await calls.tool("look", {})).fail(new Error("no"));
+    await expect(calls.tool("look", {})).rejects.toBeInstanceOf(BreakerOpenError);
+  });
+
   it("count neither for nor against a tool when they are broken off", async () => {
     const { agent, calls } = begin();
     for (let n = 0; n < 6; n++) (await calls.tool("look", {})).cancel();

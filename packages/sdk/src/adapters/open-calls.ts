@@ -43,7 +43,11 @@ export function openCalls(agent: Agent) {
           const fail = (error: unknown): void => (isAbort(error) ? cancel() : ending(() => reject(error)));
           opened({ end: (value) => ending(() => resolve(value)), fail, cancel });
         });
-      const over = start(call, { signal: broken.signal, ...(isFailure === undefined ? {} : { isFailure }) });
+      const over = start(call, {
+        signal: broken.signal,
+        fallback: refuse,
+        ...(isFailure === undefined ? {} : { isFailure }),
+      });
       over.catch((error) => (error instanceof BreakerOpenError ? refused(error) : opened(untold)));
     });
   }
@@ -83,6 +87,11 @@ export function openCalls(agent: Agent) {
     endWait = null;
   }
 }
+
+/** A framework has no place for what is answered instead. */
+const refuse = (refused: BreakerOpenError): never => {
+  throw refused;
+};
 
 const untold: OpenCall = { end: () => undefined, fail: () => undefined, cancel: () => undefined };
 

@@ -114,6 +114,7 @@ export interface Agent {
   request<T>(name: string, call: (signal: AbortSignal) => T | Promise<T>, options?: ToolOptions<T>): Promise<T>;
   /** `fetch` with a breaker for each host; waits where a server says so, and Rouse knows that it waits. */
   readonly fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+  /** Options hold for `tool`, `request` and `fetch` behind the same operation, too; those of a call go before them, and the first that were given before later ones. */
   breaker<T = unknown>(operation: string, options?: Omit<BreakerOptions<T>, "name">): CircuitBreaker<T>;
   /** `step` is completed; `state` is what a successor needs to know. Rejects only for a state that cannot be saved. */
   checkpoint(step: number, state: unknown, name?: string): Promise<SavedStep>;

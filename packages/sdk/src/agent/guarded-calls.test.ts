@@ -116,9 +116,10 @@ describe("breakers of tools", () => {
     const rouse = scriptedRouse();
     const { agent } = rouse.agent({
       beatEveryMs: 3_600_000,
-      breakers: { tool_execution: { failureThreshold: 6 }, "tool_execution/grep": { failureThreshold: 5 } },
+      breakers: { tool_execution: { failureThreshold: 5 }, "tool_execution/grep": { failureThreshold: 5 } },
     });
     await rouse.until(() => rouse.beats().length === 1);
+    expect(await agent.tool("ls", 1, () => "fine")).toBe("fine");
     for (let i = 0; i < 5; i++) await fails(agent.tool("grep", i, down));
     expect(await fails(agent.tool("grep", 6, down))).toBeInstanceOf(BreakerOpenError);
     expect(await agent.tool("grep", 6, down, { fallback: () => "older" as never })).toBe("older");
@@ -149,6 +150,54 @@ describe("breakers of tools", () => {
     expect(agent.breaker("tool_execution/_").save()).toMatchObject({ failures: { length: expect.any(Number) } });
     expect(await agent.tool("one-more", 0, () => "fine")).toBe("fine");
     expect(agent.breaker("external_api").name).toBe("external_api");
+  });
+
+  it("of the only tool opens that of all as well, which holds back no other, and closes when another goes well", async () => {
+    const { agent } = scriptedRouse().agent();
+    for (let i = 0; i < 5; i++) await fails(agent.tool("grep", i, down));
+    const all = agent.breaker("tool_execution");
+    expect([all.state(), agent.breaker("tool_execution/grep").state()]).toEqual(["OPEN", "OPEN"]);
+    const ends: (() => void)[] = [];
+    const slow = ["read", "ls"].map((name) => agent.tool(name, 0, () => new Promise<void>((end) => ends.push(end))));
+    expect(await agent.tool("find", 0, () => "fine")).toBe("fine");
+    expect(all.state()).toBe("CLOSED");
+    for (const end of ends) end();
+    await Promise.all(slow);
+    expect(agent.breaker("tool_execution/grep").state()).toBe("OPEN");
+  });
+
+  it("of the only tool holds back all once another has failed as well", async () => {
+    const { agent } = scriptedRouse().agent();
+    for (let i = 0; i < 5; i++) await fails(agent.tool("grep", i, down));
+    await expect(agent.tool("read", 0, down)).rejects.toThrow("down");
+    expect(await fails(agent.tool("ls", 0, () => 1))).toMatchObject({ breaker: "tool_execution" });
+  });
+
+  it("of all lets a trial of one tool that fails keep no other from its own, one at a time", async () => {
+    const trial = (threshold: number) => ({ failureThreshold: threshold, recoveryTimeout: 100 });
+    const { agent } = scriptedRouse().agent({
+      breakers: { tool_execution: trial(2), "tool_execution/a": trial(9), "tool_execution/b": trial(9) },
+    });
+    const all = agent.breaker("tool_execution");
+    await fails(agent.tool("a", 0, down));
+    await fails(agent.tool("b", 0, down));
+    expect(all.state()).toBe("OPEN");
+    expect(await fails(agent.tool("b", 0, () => 1))).toMatchObject({ breaker: "tool_execution" });
+    const trips = () => all.save().period;
+    const before = trips();
+    while (trips() === before) {
+      const refused = await fails(agent.tool("a", 0, down));
+      if (refused instanceof BreakerOpenError)
+        await new Promise((resolve) => setTimeout(resolve, refused.retryAfterMs));
+    }
+    expect(all.state()).toBe("OPEN");
+    let end: (value: string) => void = () => undefined;
+    const one = agent.tool("b", 0, () => new Promise<string>((resolve) => (end = resolve)));
+    const beside = await fails(agent.tool("b", 0, () => "beside"));
+    expect(beside).toMatchObject({ breaker: "tool_execution" });
+    end("works");
+    expect(await one).toBe("works");
+    expect(all.state()).toBe("CLOSED");
   });
 
   it("a call that the general one refuses takes no trial from the tool's own", async () => {
@@ -315,6 +364,60 @@ describe("a request", () => {
     await rouse.until(() => rouse.beats().some(({ open }) => open?.kind === "model" && open.name === "slow"));
     end();
     await called;
+  });
+});
+
+describe("options of a breaker", () => {
+  const notFound = new Error("not found");
+  const lost = (): Promise<never> => Promise.reject(notFound);
+  const isFailure = (outcome: object) => "error" in outcome && outcome.error !== notFound;
+
+  it("hold for calls of the agent behind it, whichever came first, and those of a call go before them", async () => {
+    const { agent } = scriptedRouse().agent();
+    await agent.tool("grep", 0, () => 1);
+    const breaker = agent.breaker("tool_execution/grep", { isFailure, fallback: () => "older" });
+    agent.breaker("external_api/llm", { isFailure, fallback: () => "older" });
+    for (let i = 0; i < 9; i++) await fails(agent.tool("grep", 0, lost));
+    for (let i = 0; i < 9; i++) await fails(agent.request("llm", lost));
+    for (let i = 0; i < 9; i++) await fails(breaker.run(lost));
+    expect([breaker.state(), agent.breaker("external_api/llm").state()]).toEqual(["CLOSED", "CLOSED"]);
+    for (let i = 0; i < 5; i++) await fails(agent.tool("grep", 0, lost, { isFailure: () => true }));
+    for (let i = 0; i < 3; i++) await fails(agent.request("llm", down));
+    expect(await agent.tool<unknown>("grep", 0, () => 1)).toBe("older");
+    expect(await agent.tool<unknown>("grep", 0, () => 1, { fallback: () => "newer" })).toBe("newer");
+    expect(await agent.request<unknown>("llm", () => 1)).toBe("older");
+    expect(await breaker.run(() => "newest")).toBe("older");
+  });
+
+  it("hold for all tools, and for fetch", async () => {
+    const { url } = await listen((_, response) => response.writeHead(404).end());
+    const { agent } = scriptedRouse().agent();
+    agent.breaker("tool_execution", { isFailure });
+    for (let i = 0; i < 9; i++) await fails(agent.tool("grep", 0, lost));
+    expect(await agent.tool("grep", 0, () => 1)).toBe(1);
+    agent.breaker<Response>(`external_api/${new URL(url).host}`, {
+      isFailure: (outcome) => "error" in outcome || outcome.value.status === 404,
+      fallback: () => new Response("older"),
+    });
+    for (let i = 0; i < 3; i++) expect((await agent.fetch(url)).status).toBe(404);
+    expect(await (await agent.fetch(url)).text()).toBe("older");
+  });
+
+  it("that are given twice are the first, and a warning says so once, and rules that come late hold from then on", async () => {
+    const { agent, warnings } = scriptedRouse().agent();
+    const options = { isFailure, failureThreshold: 1 };
+    const breaker = agent.breaker("db", options);
+    expect([agent.breaker("db"), agent.breaker("db", options)]).toEqual([breaker, breaker]);
+    expect(warnings).toEqual([]);
+    for (let i = 0; i < 3; i++) agent.breaker("db", { isFailure: () => true });
+    await fails(breaker.run(lost));
+    expect(breaker.state()).toBe("CLOSED");
+    await agent.request("llm", () => 1);
+    agent.breaker("external_api/llm", { failureThreshold: 1 });
+    expect(warnings).toEqual([expect.stringContaining("options for the breaker db were given twice: the first hold")]);
+    await fails(agent.request("llm", () => Promise.reject(new Error("down"))));
+    expect(agent.breaker("external_api/llm").state()).toBe("OPEN");
+    expect(() => agent.breaker("db", { failureThreshold: 0 })).toThrow(RangeError);
   });
 });
 

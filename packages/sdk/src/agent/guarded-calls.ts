@@ -58,13 +58,15 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
     settled: (end: CallSettled<T>) => void,
   ): Promise<T> {
     const { signal, release } = joinSignals(stopping, options.signal);
+    const given = breakers.optionsFor<T>(operations);
+    const judge = options.isFailure ?? given.isFailure;
     let failed = false;
     let neverRan = true;
     try {
       options.signal?.throwIfAborted();
       const isFailure: ToolOptions<T>["isFailure"] = (outcome) => {
         failed = "error" in outcome;
-        failed = options.isFailure?.(outcome) ?? failed;
+        failed = judge?.(outcome) ?? failed;
         return failed;
       };
       const value = await breakers.guard(
@@ -73,7 +75,7 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
           neverRan = false;
           return call(signal);
         },
-        { signal, isFailure, fallback: options.fallback },
+        { signal, isFailure, fallback: options.fallback ?? given.fallback },
       );
       settled({ failed, neverRan, value });
       return value;

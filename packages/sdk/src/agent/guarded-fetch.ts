@@ -30,10 +30,13 @@ export async function guardedFetch(
   let endWait: () => void = () => undefined;
   const once: Agent["fetch"] = (again, with_) => {
     endWait();
-    return breakers.guard([`external_api/${targetOf(host)}`], () => globalThis.fetch(again, with_), {
+    const operations = [`external_api/${targetOf(host)}`];
+    const { isFailure, fallback } = breakers.optionsFor<Response>(operations);
+    return breakers.guard(operations, () => globalThis.fetch(again, with_), {
       signal,
       // A service that asks for patience works.
-      isFailure: (outcome) => "error" in outcome || outcome.value.status >= 500,
+      isFailure: isFailure ?? ((outcome) => "error" in outcome || outcome.value.status >= 500),
+      fallback,
     });
   };
   const onRetry = ({ waitMs }: { readonly waitMs: number }): void => {

@@ -1,4 +1,4 @@
-import type { BreakerNews, BreakerRules, CallEnd, Ticket } from "@rouse/contract";
+import { allTools, type BreakerNews, type BreakerRules, type CallEnd } from "@rouse/contract";
 import {
   BreakerOpenError,
   type BreakerOptions,
@@ -8,6 +8,7 @@ import {
   judgeError,
   judgeValue,
 } from "../guard/breaker.ts";
+import { guardAllTools } from "../guard/guard-all-tools.ts";
 import type { OwnersRules } from "./follow-breaker-rules.ts";
 
 type Rules = Readonly<Record<string, Partial<BreakerRules>>>;
@@ -26,6 +27,11 @@ const others = "/_";
 const rootOf = (operation: string): string => operation.split("/", 1)[0] ?? operation;
 const isPart = (operation: string): boolean => operation.includes("/");
 
+type Options = Omit<BreakerOptions<unknown>, "name">;
+
+const isMore = (own: Options, first: Options): boolean =>
+  Object.entries(own).some(([option, value]) => first[option as keyof Options] !== value);
+
 export interface GuardOptions<T> {
   readonly signal?: AbortSignal | undefined;
   readonly isFailure?: BreakerOptions<T>["isFailure"] | undefined;
@@ -42,52 +48,99 @@ const operationOf = (name: string): string =>
 const plain = (name: string): string => name.replaceAll(/[^\w.:@+/-]/g, "_");
 
 /** The breakers of one agent, one for each operation, and what Rouse has not heard of them yet. */
-export function ownBreakers(given: Rules, changed: () => void) {
+export function ownBreakers(given: Rules, changed: () => void, warn: (about: string, text: string) => void) {
   for (const rules of Object.values(given)) checkRules(rules);
   const own: Rules = Object.fromEntries(Object.entries(given).map(([name, rules]) => [operationOf(name), rules]));
   const all = new Map<string, CircuitBreaker>();
-  /** What each was made with: that goes before everything else. */
-  const made = new WeakMap<CircuitBreaker, Partial<BreakerRules>>();
   let owners: OwnersRules = () => undefined;
+  /** What the author gave for an operation: it holds wherever calls are behind it, and goes before everything else. */
+  const options = new Map<string, Options>();
   /** How often each had changed when it last did: what is told meanwhile must not be forgotten. */
   const untold = new Map<string, number>();
   let changes = 0;
 
-  const rulesOf = (operation: string, options: Partial<BreakerRules> | undefined): Partial<BreakerRules> => {
+  const rulesOf = (operation: string): Partial<BreakerRules> => {
     const root = rootOf(operation);
-    return { ...builtIn[root], ...owners(operation, root), ...own[root], ...own[operation], ...options };
+    const { failureThreshold, recoveryTimeout, halfOpenRequests } = options.get(operation) ?? {};
+    const given = { failureThreshold, recoveryTimeout, halfOpenRequests };
+    const first = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+    return { ...builtIn[root], ...owners(operation, root), ...own[root], ...own[operation], ...first };
   };
 
-  function create<T>(operation: string, options: Omit<BreakerOptions<T>, "name">): CircuitBreaker<T> {
-    return createBreaker<T>({
-      ...rulesOf(operation, options),
+  const tools = guardAllTools(
+    () => get(allTools),
+    () => checkRules(rulesOf(allTools)),
+  );
+
+  function create(operation: string): CircuitBreaker {
+    return createBreaker({
+      ...options.get(operation),
+      ...rulesOf(operation),
       name: operation,
+      isFailure: (outcome) => options.get(operation)?.isFailure?.(outcome) ?? "error" in outcome,
+      fallback(refused) {
+        const fallback = options.get(operation)?.fallback;
+        if (fallback === undefined) throw refused;
+        return fallback(refused);
+      },
       onChange(change) {
         untold.set(operation, ++changes);
+        if (operation === allTools) tools.changed(change);
         changed();
-        options.onChange?.(change);
+        options.get(operation)?.onChange?.(change);
       },
     });
   }
 
-  /** The first word about an operation decides how its breaker is made. */
-  function get<T>(name: string, options: Omit<BreakerOptions<T>, "name"> = {}): CircuitBreaker<T> {
+  function get(name: string): CircuitBreaker {
     const operation = operationOf(name);
-    const known = all.get(operation) as CircuitBreaker<T> | undefined;
+    const known = all.get(operation);
     if (known !== undefined) return known;
     const isRoom = all.size < mostBreakers || forgetOne();
-    if (!isRoom && isPart(operation) && !operation.endsWith(others)) return get(rootOf(operation) + others, options);
-    const breaker = create<T>(operation, options);
-    made.set(breaker as CircuitBreaker, options);
-    all.set(operation, breaker as CircuitBreaker);
+    if (!isRoom && isPart(operation) && !operation.endsWith(others)) return get(rootOf(operation) + others);
+    const breaker = create(operation);
+    all.set(operation, breaker);
     return breaker;
   }
 
-  /** The oldest that has nothing to remember: names of tools may be made up without end. */
+  /** The first options for an operation hold, from then on. */
+  function give<T>(name: string, own: Omit<BreakerOptions<T>, "name">): CircuitBreaker<T> {
+    checkRules(own);
+    const operation = operationOf(name);
+    const first = options.get(operation);
+    if (first === undefined && Object.keys(own).length > 0) {
+      options.set(operation, own as Options);
+      all.get(operation)?.setRules(rulesOf(operation));
+    }
+    if (first !== undefined && isMore(own as Options, first))
+      warn(operation, `options for the breaker ${operation} were given twice: the first hold`);
+    return get(operation) as CircuitBreaker<T>;
+  }
+
+  /** What was given for these operations, the nearest to the call first. */
+  function optionsFor<T>(operations: readonly string[]): Pick<GuardOptions<T>, "isFailure" | "fallback"> {
+    const found = operations.flatMap((operation) => (options.get(operation) as BreakerOptions<T> | undefined) ?? []);
+    return {
+      isFailure: found.find(({ isFailure }) => isFailure !== undefined)?.isFailure,
+      fallback: found.find(({ fallback }) => fallback !== undefined)?.fallback,
+    };
+  }
+
+  /** The oldest that has nothing to remember: names of tools may be made up without end. Those that were given options go last. */
   function forgetOne(): boolean {
-    for (const [operation, breaker] of all)
-      if (isPart(operation) && breaker.isUntroubled()) return all.delete(operation);
+    for (const spares of [true, false])
+      for (const [operation, breaker] of all)
+        if (isPart(operation) && breaker.isUntroubled() && !(spares && options.has(operation))) {
+          options.delete(operation);
+          return all.delete(operation);
+        }
     return false;
+  }
+
+  function enter(operation: string): ((how: CallEnd) => void) | BreakerOpenError {
+    const breaker = get(operation);
+    const ticket = breaker.enter();
+    return ticket instanceof BreakerOpenError ? ticket : (how) => breaker.leave(ticket, how);
   }
 
   /** One call behind several breakers. It begins only when all let it, and then counts once with each. */
@@ -96,21 +149,20 @@ export function ownBreakers(given: Rules, changed: () => void) {
     call: () => T | Promise<T>,
     { signal, isFailure, fallback }: GuardOptions<T>,
   ): Promise<T> {
-    const entered: (readonly [CircuitBreaker, Ticket])[] = [];
+    const entered: ((how: CallEnd) => void)[] = [];
     const leave = (how: CallEnd): void => {
-      for (const [breaker, ticket] of entered) breaker.leave(ticket, how);
+      for (const leaveOne of entered) leaveOne(how);
     };
     for (const operation of operations) {
-      const breaker = get(operation);
-      const ticket = breaker.enter();
-      if (!(ticket instanceof BreakerOpenError)) {
-        entered.push([breaker, ticket]);
+      const entry = operation === allTools ? tools.enter(operations[0] ?? operation) : enter(operation);
+      if (!(entry instanceof BreakerOpenError)) {
+        entered.push(entry);
         continue;
       }
       // A trial that another breaker refused gives its place back.
       leave("aborted");
-      if (fallback === undefined) throw ticket;
-      return fallback(ticket);
+      if (fallback === undefined) throw entry;
+      return fallback(entry);
     }
     let value: T;
     try {
@@ -139,6 +191,8 @@ export function ownBreakers(given: Rules, changed: () => void) {
 
   return {
     get,
+    give,
+    optionsFor,
     guard,
     /** What is to be told, and what to call once it was heard. */
     news(): { readonly breakers: readonly BreakerNews[]; heard(): void } {
@@ -157,7 +211,7 @@ export function ownBreakers(given: Rules, changed: () => void) {
     /** From now on, for those that exist, too. */
     obey(rules: OwnersRules): void {
       owners = rules;
-      for (const [operation, breaker] of all) breaker.setRules(rulesOf(operation, made.get(breaker)));
+      for (const [operation, breaker] of all) breaker.setRules(rulesOf(operation));
     },
     reset(operation: string): void {
       all.get(operation)?.reset();

@@ -58,7 +58,7 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
     if (!isGuest) beats.changed();
   };
   const facts = gatherFacts(changed);
-  const breakers = ownBreakers(rules, changed);
+  const breakers = ownBreakers(rules, changed, (operation, text) => link.warnOnce(`breaker ${operation}`, text));
   let doubtRules = (): void => undefined;
   import("./follow-breaker-rules.ts").then(
     (module) => {
@@ -169,7 +169,7 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
     waiting: facts.wait,
     idle: facts.idle,
     ...calls,
-    breaker: (operation, own = {}) => breakers.get(operation, own),
+    breaker: (operation, own = {}) => breakers.give(operation, own),
     async checkpoint(step, state, name) {
       const text = writeState(step, state);
       return (await work).checkpoint(step, text, name);

@@ -305,7 +305,7 @@ describe("a breaker that an earlier process saved", () => {
     first.breaker.enter();
     const second = breakerBy();
     second.passes(9_000_000);
-    second.breaker.restore(first.breaker.save(), 59_999);
+    second.breaker.restore(first.breaker.save(), 599_999);
     expect(second.breaker.enter()).toBeInstanceOf(BreakerOpenError);
     second.passes(1);
     expect(second.breaker.enter()).not.toBeInstanceOf(BreakerOpenError);

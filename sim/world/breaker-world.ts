@@ -28,8 +28,8 @@ interface Inside extends Insight {
   readonly closed: Set<string>;
   readonly seen: string[];
   toolsFailedAt: number;
-  /** A reset that the monitor has saved and its agent has not heard of. */
-  reset: { readonly operation: string; readonly savedAt: number } | null;
+  /** A reset that its agent has not heard of; `savedAt`: when the monitor had saved it. */
+  reset: { readonly operation: string; savedAt: number } | null;
 }
 
 export interface BreakerFindings {
@@ -81,9 +81,18 @@ export function createBreakers({ timeline, random, speak, violated }: Parts) {
   function resetByHand(id: string, inside: Inside, operation: string): void {
     if (!inside.failing.has(operation)) return;
     speak(async (to) => {
-      await to.help.breakers.reset(`${id}/${operation}`, { actor: "operator", reason: "simulated" });
+      // An answer of the same turn of the monitor may tell of it before its caller knows that it is saved.
+      const asked = { operation, savedAt: Number.POSITIVE_INFINITY };
+      const before = inside.reset;
+      inside.reset = asked;
+      try {
+        await to.help.breakers.reset(`${id}/${operation}`, { actor: "operator", reason: "simulated" });
+      } catch (error) {
+        if (inside.reset === asked) inside.reset = before;
+        throw error;
+      }
       findings.resets += 1;
-      inside.reset = { operation, savedAt: now() };
+      asked.savedAt = now();
     });
   }
 

@@ -39,6 +39,8 @@ interface Unsettled {
   readonly failingSince: MonoMs;
   /** From then on it says nothing about now, unless something is called; `null`: its agent named no time. */
   readonly agesOutAt: MonoMs | null;
+  /** In a row, when it last opened; absent in records of an earlier version. */
+  readonly failures?: number;
 }
 
 export type BreakerSignal =
@@ -111,6 +113,10 @@ function readBreaker(json: string): BreakerRecord {
 
 const oldestKept: DurationMs = minutes(10);
 
+/** Failures in a row; of one that is not closed, those that opened it. */
+export const failuresOf = ({ breaker, unsettled }: BreakerRecord): number =>
+  breaker.state === "closed" ? breaker.failures.length : (unsettled?.failures ?? 0);
+
 /** What the agent's own record is told. */
 export function tellAgent(record: BreakerRecord): BreakerChanged {
   const { operation, source, breaker, since, unsettled } = record;
@@ -154,9 +160,16 @@ function unsettledAfter(
           ? now
           : (failures[0] ?? now)
         : (known?.failingSince ?? now),
+    failures: failuresAfter(before, isNews && breaker.state === "open", signal),
     agesOutAt:
       isNews || signal.kind === "reported" ? (timed ? from + ageOutAfter(rules) : null) : (known?.agesOutAt ?? null),
   };
+}
+
+/** An agent that does not say how many is taken by what it said before. */
+function failuresAfter(before: BreakerRecord, opens: boolean, signal: BreakerSignal): number {
+  if (signal.kind === "reported") return signal.failures || failuresOf(before);
+  return failuresOf(before) + (opens ? 1 : 0);
 }
 
 const hasTime = (signal: BreakerSignal): boolean => signal.kind === "reported" && signal.retryIn !== null;

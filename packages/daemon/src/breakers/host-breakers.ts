@@ -15,6 +15,8 @@ import {
   breakerMachine,
   breakerName,
   type EndedCall,
+  failuresOf,
+  howOver,
   newBreaker,
   noteBreaker,
   tellAgent,
@@ -79,6 +81,11 @@ export function hostBreakers({ engine, commits, roster, agents, config, toWall }
     return true;
   }
 
+  function isAgentOver(agentId: string): boolean {
+    const record = roster.find(agentId)?.record;
+    return record === undefined || howOver(record, config().policyFor(policySubject(record))) !== null;
+  }
+
   function describe(record: BreakerRecord): CircuitBreakerStatus {
     const { agentId, operation, source, breaker, since, trips, reset } = record;
     return {
@@ -88,10 +95,11 @@ export function hostBreakers({ engine, commits, roster, agents, config, toWall }
       operation,
       source,
       since: toIso(toWall(since)),
-      failures: breaker.state === "closed" ? breaker.failures.length : 0,
+      failures: failuresOf(record),
       trips,
       retryAt: breaker.state === "open" ? toIso(toWall(breaker.reopenAt)) : null,
       resetPending: reset !== null,
+      agentOver: isAgentOver(agentId),
     };
   }
 

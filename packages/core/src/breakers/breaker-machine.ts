@@ -10,6 +10,7 @@ import {
   endCall,
   type MonoMs,
   minutes,
+  type RouseEvent,
   resetBreaker,
   wireStates,
 } from "@rouse/contract";
@@ -30,6 +31,8 @@ export interface BreakerRecord {
   readonly reset: string | null;
   /** While it is not closed; absent in records of an earlier version. */
   readonly unsettled?: Unsettled | null;
+  /** Its changes are not told for now: the state that was told last, and when the present one is. */
+  readonly untold?: { readonly told: BreakerState; readonly until: MonoMs } | null;
 }
 
 interface Unsettled {
@@ -63,6 +66,8 @@ export type BreakerSignal =
 export interface BreakerContext {
   readonly now: MonoMs;
   readonly rules: BreakerRules;
+  /** So much was told of its agent's breakers that changes are only kept until then. */
+  readonly mutedUntil?: MonoMs | null;
 }
 
 export const breakerName = ({ agentId, operation }: Pick<BreakerRecord, "agentId" | "operation">): string =>
@@ -81,27 +86,46 @@ export const breakerMachine: Machine<BreakerRecord, BreakerSignal, BreakerContex
     const taken = take(before, signal, context);
     const moved = taken === before ? before : { ...taken, unsettled: unsettledAfter(before, taken, signal, context) };
     const [from, to] = [wireStates[before.breaker.state], wireStates[moved.breaker.state]];
-    const record =
-      from === to ? moved : { ...moved, since: context.now, trips: before.trips + (to === "OPEN" ? 1 : 0) };
+    const after = from === to ? moved : { ...moved, since: context.now, trips: before.trips + (to === "OPEN" ? 1 : 0) };
+    const { record, events } = tellChange(before, after, context);
     return {
       record,
       reply: null,
-      events:
-        from === to
-          ? []
-          : [{ type: "CIRCUIT_BREAKER_STATE_CHANGED", payload: { name: breakerName(record), from, to } }],
+      events,
       actions: [],
       letters: lettersAbout(before, record),
     };
   },
   /** An agent's own breaker is moved by the agent alone. */
-  wakeAt({ source, breaker, unsettled }) {
-    if (source === "agent") return null;
-    return breaker.state === "open" ? breaker.reopenAt : (unsettled?.agesOutAt ?? null);
+  wakeAt({ source, breaker, unsettled, untold }) {
+    const tellAt = untold?.until ?? null;
+    if (source === "agent") return tellAt;
+    const changesAt = breaker.state === "open" ? breaker.reopenAt : (unsettled?.agesOutAt ?? null);
+    return tellAt === null || changesAt === null ? (tellAt ?? changesAt) : Math.min(tellAt, changesAt);
   },
   restore: readBreaker,
   serialise: JSON.stringify,
 };
+
+/** What is told of a change: at once, or, of an agent of which too much was told, the last of several later. */
+function tellChange(
+  before: BreakerRecord,
+  after: BreakerRecord,
+  { now, mutedUntil = null }: BreakerContext,
+): { readonly record: BreakerRecord; readonly events: readonly RouseEvent[] } {
+  const from = before.untold?.told ?? wireStates[before.breaker.state];
+  const to = wireStates[after.breaker.state];
+  if (from !== to && mutedUntil !== null && mutedUntil > now) {
+    if (before.untold?.until === mutedUntil) return { record: after, events: [] };
+    return { record: { ...after, untold: { told: from, until: mutedUntil } }, events: [] };
+  }
+  const record = after.untold ? { ...after, untold: null } : after;
+  if (from === to) return { record, events: [] };
+  return {
+    record,
+    events: [{ type: "CIRCUIT_BREAKER_STATE_CHANGED", payload: { name: breakerName(record), from, to } }],
+  };
+}
 
 /** Reads a saved record, also one of an earlier version, which ages out like any other. */
 function readBreaker(json: string): BreakerRecord {

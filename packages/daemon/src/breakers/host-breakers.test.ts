@@ -203,3 +203,47 @@ describe("a reset by a person", () => {
     expect(world.breakers.resets()).toBe(1);
   });
 });
+
+describe("an agent whose breakers change without end", () => {
+  const changesOf = ({ events }: TaskWorld) =>
+    events.flatMap(({ type, payload }) => (type === "CIRCUIT_BREAKER_STATE_CHANGED" ? [payload] : []));
+  const flap = (world: TaskWorld, agentId: string, times: number): void => {
+    for (let i = 0; i < times; i++)
+      for (const state of ["CLOSED", "OPEN"] as const)
+        world.breakers.hear({ agentId, breakers: [{ operation: "external_api", state }] }, world.readClock());
+  };
+
+  it("is told of 60 times a minute, and then how they stand", async () => {
+    const world = await taskWorld();
+    for (const agentId of ["a", "b"]) world.beats({ agentId });
+    flap(world, "a", 1000);
+    // Others are told of all the same.
+    flap(world, "b", 1);
+    await world.saved();
+    const told = changesOf(world);
+    expect(told.filter(({ name }) => name === "a/external_api")).toHaveLength(60);
+    expect(told.filter(({ name }) => name === "b/external_api")).toHaveLength(1);
+    expect(world.breakers.get("a/external_api")).toMatchObject({ state: "OPEN", trips: 1000 });
+    world.pass(61_000);
+    await world.saved();
+    // The 60th was a close.
+    const more = changesOf(world).slice(told.length);
+    expect([told[59], more]).toMatchObject([
+      { to: "CLOSED" },
+      [{ name: "a/external_api", from: "CLOSED", to: "OPEN" }],
+    ]);
+    flap(world, "a", 1);
+    await world.saved();
+    expect(changesOf(world)).toHaveLength(told.length + 3);
+  });
+
+  it("and that stand at last as they were told says no more", async () => {
+    const world = await taskWorld();
+    world.beats({ agentId: "a" });
+    flap(world, "a", 100);
+    world.breakers.hear({ agentId: "a", breakers: [{ ...open, state: "CLOSED" }] }, world.readClock());
+    world.pass(61_000);
+    await world.saved();
+    expect(changesOf(world)).toHaveLength(60);
+  });
+});

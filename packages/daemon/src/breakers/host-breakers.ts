@@ -2,8 +2,11 @@ import {
   breakerRulesFrom,
   type CircuitBreakerStatus,
   type Command,
+  type DurationMs,
   Fault,
   type Heartbeat,
+  type MonoMs,
+  minutes,
   recoveryOperation,
   seconds,
   toIso,
@@ -35,8 +38,13 @@ type Parts = Pick<SharedServices, "engine" | "commits" | "roster" | "agents" | "
 
 /** An agent that made up names could fill the memory of everybody. */
 const mostPerAgent = 200;
+/** Events are kept for long, and one request can bring thousands of changes. */
+const mostTold = 60;
+const stretch: DurationMs = minutes(1);
 /** With these a name that nobody knows is compared; it takes some milliseconds. */
 const mostCompared = 200;
+
+const agentOf = (name: string): string => name.slice(0, name.indexOf("/"));
 
 /**
  * The circuit breakers of all agents: told with heartbeats, seen in steps and streams, listed, and reset by people. The
@@ -45,18 +53,34 @@ const mostCompared = 200;
 export function hostBreakers({ engine, commits, roster, agents, config, toWall }: Parts) {
   const byAgent = new Map<string, Set<string>>();
   const unheard = new Set<string>();
+  /** How many changes of each agent's breakers were told in the minute that ends then. */
+  const toldLately = new Map<string, { readonly until: MonoMs; count: number }>();
   let resets = 0;
   const breakers = hostMachine({
     ...{ engine, commits, machine: breakerMachine, wakeSignal: { kind: "wake" } as const },
     begin: (name, now) => newBreaker(name, "observed", now),
-    agentOf: (name) => name.slice(0, name.indexOf("/")),
-    contextOf: (now, name) => ({ now, rules: rulesOf(name) }),
+    agentOf,
+    contextOf: (now, name) => ({ now, rules: rulesOf(name), mutedUntil: mutedUntil(agentOf(name), now) }),
+    noteEvents(name, count, { now }) {
+      const known = toldLately.get(agentOf(name));
+      if (known === undefined || known.until <= now) toldLately.set(agentOf(name), { until: now + stretch, count });
+      else known.count += count;
+    },
     hear(letter, moment) {
       const { agentId, ...told } = letter as BreakerLetter;
       if (told.kind === "tools-ended") for (const call of told.calls) observe(agentId, call, moment);
       else for (const name of byAgent.get(agentId) ?? []) breakers.run(name, { kind: "life-began" }, moment);
     },
   });
+
+  /** Until when changes of an agent's breakers are kept and not told. */
+  function mutedUntil(agentId: string, now: MonoMs): MonoMs | null {
+    const known = toldLately.get(agentId);
+    if (known === undefined) return null;
+    if (known.until <= now) toldLately.delete(agentId);
+    else if (known.count >= mostTold) return known.until;
+    return null;
+  }
 
   function rulesOf(name: string) {
     const [agentId, operation] = [name.slice(0, name.indexOf("/")), name.slice(name.indexOf("/") + 1)];
@@ -215,6 +239,7 @@ export function hostBreakers({ engine, commits, roster, agents, config, toWall }
     forgetAgent(agentId: string): void {
       for (const name of byAgent.get(agentId) ?? []) breakers.forget(name);
       byAgent.delete(agentId);
+      toldLately.delete(agentId);
       unheard.delete(agentId);
     },
     restore(machines: readonly KeptMachine[]): void {

@@ -31,6 +31,8 @@ export interface BreakerRecord {
   readonly reset: string | null;
   /** While it is not closed; absent in records of an earlier version. */
   readonly unsettled?: Unsettled | null;
+  /** Its calls are seen in this life, whatever its agent says: by stream, session file or hooks. */
+  readonly isSeen?: boolean;
   /** Its changes are not told for now: the state that was told last, and when the present one is. */
   readonly untold?: { readonly told: BreakerState; readonly until: MonoMs } | null;
 }
@@ -54,7 +56,8 @@ export type BreakerSignal =
       /** Of an open one: when it lets something through again. */
       readonly retryIn: DurationMs | null;
     }
-  | { readonly kind: "called"; readonly failed: boolean }
+  /** `seen`: by an eye of the holder, and not told by the agent. */
+  | { readonly kind: "called"; readonly failed: boolean; readonly seen?: boolean }
   /** `command`: what tells the agent; `null` where nobody has to be told. */
   | { readonly kind: "reset"; readonly command: string | null }
   /** The agent has read these commands. */
@@ -203,12 +206,14 @@ function take(record: BreakerRecord, signal: BreakerSignal, { now, rules }: Brea
     case "reported":
       // It was said before its agent heard of the reset.
       if (record.reset !== null && signal.state !== "CLOSED") return record;
-      return { ...record, source: "agent", breaker: asReported(record.breaker, signal, now) };
+      return record.isSeen === true ? besideSeen(record, signal, now) : asTold(record, signal, now);
     case "called":
-      // Its agent knows better.
-      return record.source === "agent"
-        ? record
-        : { ...record, breaker: afterCall(record.breaker, signal.failed, now, rules) };
+      return signal.seen === true
+        ? afterSeenCall(record, signal.failed, now, rules)
+        : // Its agent knows better.
+          record.source === "agent"
+          ? record
+          : { ...record, breaker: afterCall(record.breaker, signal.failed, now, rules) };
     case "reset":
       return { ...record, breaker: resetBreaker(record.breaker), reset: signal.command };
     case "heard":
@@ -220,15 +225,43 @@ function take(record: BreakerRecord, signal: BreakerSignal, { now, rules }: Brea
   }
 }
 
+type Reported = Extract<BreakerSignal, { kind: "reported" }>;
+
+const asTold = (record: BreakerRecord, said: Reported, now: MonoMs): BreakerRecord => ({
+  ...record,
+  source: "agent",
+  breaker: asReported(record.breaker, said, now),
+});
+
+/**
+ * Where its calls are seen, an agent's word opens its breaker and takes that back, and no other word of it makes better
+ * what was seen.
+ */
+function besideSeen(record: BreakerRecord, said: Reported, now: MonoMs): BreakerRecord {
+  if (said.state === "OPEN") return asTold(record, said, now);
+  if (record.source === "observed") return record;
+  // The failures that it counts itself are seen as well.
+  return { ...asTold(record, { ...said, failures: 0 }, now), source: "observed" };
+}
+
+/** An agent that says OPEN is taken at its word; from anything better the calls that are seen go on by themselves. */
+function afterSeenCall(record: BreakerRecord, failed: boolean, now: MonoMs, rules: BreakerRules): BreakerRecord {
+  const { source, breaker, isSeen } = record;
+  const isTold = source === "agent";
+  if (isTold && breaker.state === "open") return isSeen === true ? record : { ...record, isSeen: true };
+  const from = isTold && breaker.state === "closed" ? { ...breaker, failures: [] } : breaker;
+  return { ...record, isSeen: true, source: "observed", breaker: afterCall(from, failed, now, rules) };
+}
+
 /**
  * The new life may be another program, which tells nothing of its breakers: Rouse watches until it does. A reset that the
  * former life did not hear of is for this one.
  */
 function inNewLife(record: BreakerRecord): BreakerRecord {
-  const { source, breaker } = record;
+  const { source, breaker, isSeen = false } = record;
   const isFresh = breaker.state === "closed" && breaker.failures.length === 0;
-  if (isFresh && source === "observed") return record;
-  return { ...record, source: "observed", breaker: isFresh ? breaker : resetBreaker(breaker) };
+  if (isFresh && source === "observed" && !isSeen) return record;
+  return { ...record, isSeen: false, source: "observed", breaker: isFresh ? breaker : resetBreaker(breaker) };
 }
 
 /** Nobody called for long: an open one waits for a trial, and what nobody tries does not stay unsettled for ever. */
@@ -245,7 +278,7 @@ const halfOpen = ({ period }: Breaker): Breaker => ({
   passed: 0,
 });
 
-function asReported(before: Breaker, said: Extract<BreakerSignal, { kind: "reported" }>, now: MonoMs): Breaker {
+function asReported(before: Breaker, said: Reported, now: MonoMs): Breaker {
   const { period } = before;
   switch (said.state) {
     case "CLOSED":

@@ -67,12 +67,27 @@ describe("what an agent reports of its breakers", () => {
     expect(world.breakers.list()).toEqual([]);
   });
 
-  it("holds for the life that told it: the calls of the next are watched until that tells of its own", async () => {
+  it("makes nothing better that is seen of its calls, in this life and the next", async () => {
     const world = await streaming();
-    const closed = { operation: "tool_execution", state: "CLOSED" } as const;
-    world.breakers.hear({ agentId: "a", breakers: [closed] }, world.readClock());
+    const says = (state: "OPEN" | "HALF_OPEN" | "CLOSED") =>
+      world.breakers.hear({ agentId: "a", breakers: [{ operation: "tool_execution", state }] }, world.readClock());
+    const is = () => world.breakers.get("a/tool_execution");
+    says("CLOSED");
     world.reports("a", 1, { sights: fails(1, 2) });
-    expect(failures(world)).toBe(0);
+    expect(failures(world)).toBe(2);
+    says("CLOSED");
+    world.reports("a", 2, { sights: fails(3, 4, 5) });
+    says("CLOSED");
+    says("HALF_OPEN");
+    expect(is()).toMatchObject({ state: "OPEN", source: "observed" });
+    // It may say worse, and take that back; then its calls go on being counted.
+    says("OPEN");
+    world.reports("a", 3, { sights: fails(6) });
+    expect(is()).toMatchObject({ state: "OPEN", source: "agent" });
+    says("CLOSED");
+    expect(is()).toMatchObject({ state: "CLOSED", failures: 0 });
+    world.reports("a", 4, { sights: fails(7, 8, 9, 10, 11) });
+    expect(is()).toMatchObject({ state: "OPEN", source: "observed" });
     world.holds({ agentId: "a", structured: true, incarnation: 2, pid: 77 });
     world.reports("a", 1, { sights: fails(1, 2, 3, 4, 5) });
     expect(world.breakers.get("a/tool_execution")).toMatchObject({ state: "OPEN", source: "observed" });

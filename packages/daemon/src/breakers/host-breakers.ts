@@ -68,7 +68,7 @@ export function hostBreakers({ engine, commits, roster, agents, config, toWall }
     },
     hear(letter, moment) {
       const { agentId, ...told } = letter as BreakerLetter;
-      if (told.kind === "tools-ended") for (const call of told.calls) observe(agentId, call, moment);
+      if (told.kind === "tools-ended") for (const call of told.calls) observe(agentId, call, told.seen, moment);
       else for (const name of byAgent.get(agentId) ?? []) breakers.run(name, { kind: "life-began" }, moment);
     },
   });
@@ -90,10 +90,10 @@ export function hostBreakers({ engine, commits, roster, agents, config, toWall }
   }
 
   /** Runs the breakers of an agent's tools over what is seen of its calls. */
-  function observe(agentId: string, { tool, failed }: EndedCall, moment: Moment): void {
+  function observe(agentId: string, { tool, failed }: EndedCall, seen: boolean, moment: Moment): void {
     const own = tool === null ? [] : [`${agentId}/tool_execution/${tool.replaceAll(/[^\w.:@+-]/g, "_").slice(0, 150)}`];
     for (const name of [`${agentId}/tool_execution`, ...own])
-      if (admit(agentId, name)) breakers.run(name, { kind: "called", failed }, moment);
+      if (admit(agentId, name)) breakers.run(name, { kind: "called", failed, seen }, moment);
   }
 
   /** Whether this agent may have a breaker of this name. */

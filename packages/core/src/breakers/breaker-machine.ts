@@ -33,6 +33,8 @@ export interface BreakerRecord {
   readonly unsettled?: Unsettled | null;
   /** Its calls are seen in this life, whatever its agent says: by stream, session file or hooks. */
   readonly isSeen?: boolean;
+  /** Its agent runs one as well, and told of it in this life. */
+  readonly isToldOf?: boolean;
   /** Its changes are not told for now: the state that was told last, and when the present one is. */
   readonly untold?: { readonly told: BreakerState; readonly until: MonoMs } | null;
 }
@@ -230,6 +232,7 @@ type Reported = Extract<BreakerSignal, { kind: "reported" }>;
 const asTold = (record: BreakerRecord, said: Reported, now: MonoMs): BreakerRecord => ({
   ...record,
   source: "agent",
+  isToldOf: true,
   breaker: asReported(record.breaker, said, now),
 });
 
@@ -239,7 +242,7 @@ const asTold = (record: BreakerRecord, said: Reported, now: MonoMs): BreakerReco
  */
 function besideSeen(record: BreakerRecord, said: Reported, now: MonoMs): BreakerRecord {
   if (said.state === "OPEN") return asTold(record, said, now);
-  if (record.source === "observed") return record;
+  if (record.source === "observed") return record.isToldOf === true ? record : { ...record, isToldOf: true };
   // The failures that it counts itself are seen as well.
   return { ...asTold(record, { ...said, failures: 0 }, now), source: "observed" };
 }
@@ -261,7 +264,13 @@ function inNewLife(record: BreakerRecord): BreakerRecord {
   const { source, breaker, isSeen = false } = record;
   const isFresh = breaker.state === "closed" && breaker.failures.length === 0;
   if (isFresh && source === "observed" && !isSeen) return record;
-  return { ...record, isSeen: false, source: "observed", breaker: isFresh ? breaker : resetBreaker(breaker) };
+  return {
+    ...record,
+    isSeen: false,
+    isToldOf: false,
+    source: "observed",
+    breaker: isFresh ? breaker : resetBreaker(breaker),
+  };
 }
 
 /** Nobody called for long: an open one waits for a trial, and what nobody tries does not stay unsettled for ever. */

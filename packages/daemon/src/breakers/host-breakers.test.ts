@@ -112,6 +112,18 @@ describe("what an agent reports of its breakers", () => {
 });
 
 describe("a reset", () => {
+  it("is told to an agent that keeps a breaker itself, also where its calls are seen", async () => {
+    const by = { actor: "ann", as: "owner", reason: "mended" } as const;
+    for (const says of [true, false]) {
+      const world = await streaming();
+      world.reports("a", 1, { sights: fails(1, 2, 3, 4, 5) });
+      const half = { operation: "tool_execution", state: "HALF_OPEN" } as const;
+      if (says) world.breakers.hear({ agentId: "a", breakers: [half] }, world.readClock());
+      await world.breakers.reset("a/tool_execution", by);
+      expect(world.breakers.commandsFor("a")).toHaveLength(says ? 1 : 0);
+    }
+  });
+
   it("has an id that a beat may name, however long the names of agent and operation are", async () => {
     const world = await taskWorld();
     const [agentId, operation] = ["a".repeat(128), "o".repeat(200)];

@@ -229,8 +229,8 @@ export function hostBreakers({ engine, commits, roster, agents, config, toWall }
         await commits.saved();
         return describeGate(roster.mustFind(gated).record)[0] ?? describe(mustFind(name));
       }
-      const { agentId, source, breaker } = mustFind(name);
-      const command = source === "agent" ? `reset/${name}/${breaker.period + 1}` : null;
+      const { agentId, source, breaker, isToldOf = false } = mustFind(name);
+      const command = source === "agent" || isToldOf ? `reset/${name}/${breaker.period + 1}` : null;
       breakers.submit(name, { kind: "reset", command }, moment);
       noteUnheard(agentId);
       await commits.saved();

@@ -20,7 +20,9 @@ it("a breaker inside an agent is told with its beats, listed, kept across a cras
   await daemon.end("SIGKILL");
   daemon = await startDaemon({ home: daemon.home });
   const { rouse } = daemon;
-  expect(await rouse.getCircuitBreakerStatus(name)).toMatchObject({ state: "OPEN", source: "agent", trips: 1 });
+  expect(await rouse.getCircuitBreakerStatus(name)).toMatchObject({
+    ...{ state: "OPEN", source: "agent", trips: 1, failures: 3, agentOver: false },
+  });
   expect((await rouse.getAgentHealth("w")).circuitBreakers).toMatchObject([{ name, state: "OPEN" }]);
   expect((await daemon.cli("breakers")).stdout).toMatch(/^BREAKER .*\nw\/external_api\/api\.example\.com +OPEN /);
   expect(await daemon.cli("breakers", "--agent", "nobody")).toMatchObject({ code: 5, stdout: "" });
@@ -139,6 +141,11 @@ it("a breaker of a former life is closed, unless the new one says it again, and 
   await rouse.recordHeartbeat({ agentId: "w", incarnation: 2, breakers: [open("external_api/b")] });
   expect(await states(daemon)).toEqual({ "w/external_api/a": "CLOSED", "w/external_api/b": "OPEN" });
   await rouse.recordHeartbeat({ agentId: "w", incarnation: 2, status: "FINISHED" });
+  // What is over needs nobody: it is shown to who asks for it, and the API says so.
+  expect((await daemon.cli("breakers")).stdout).toBe("2 breakers of agents that are over: --all\n");
+  for (const option of [["--all"], ["--agent", "w"]])
+    expect((await daemon.cli("breakers", ...option)).stdout).toMatch(/^w\/external_api\/b +OPEN/m);
+  expect(await rouse.getCircuitBreakerStatus("w/external_api/b")).toMatchObject({ agentOver: true });
   await daemon.cli("rm", "w");
   expect(await states(daemon)).toEqual({});
 });

@@ -39,6 +39,12 @@ export const breakerGuards = [
     replace: "",
   },
   {
+    name: "and nothing is known of one that has not tried since",
+    file: `${core}/assess/open-breaker.ts`,
+    find: "(!hasReopened(breaker) || ",
+    replace: "(",
+  },
+  {
     name: "failures in a breaker are no other evidence than in a loop",
     file: `${core}/assess/open-breaker.ts`,
     find: '"explicit-error" : "repetition"',

@@ -132,6 +132,9 @@ export const AgentHealth = z
     /** The newest of its heartbeats, its steps, its output and what its program reported. */
     lastHeard: z.string().nullable(),
     lastCheckpoint: z.string().nullable(),
+    /** What it last said of its work in this life, in its own words: cut, and without control characters. */
+    phase: z.string().nullable(),
+    progress: z.string().nullable(),
     metrics: AgentMetrics,
     circuitBreakers: z.array(CircuitBreakerStatus),
     /** What is being done about it. */

@@ -8,6 +8,7 @@ export {
   type BreakerSignal,
   breakerMachine,
   breakerName,
+  failuresOf,
   newBreaker,
   tellAgent,
 } from "./breakers/breaker-machine.ts";

@@ -21,7 +21,7 @@ export const CircuitBreakerStatus = z
     source: BreakerSource,
     /** In this state. */
     since: z.string(),
-    /** In a row, while it is closed. */
+    /** In a row: since its last success while it is closed, else those that opened it; 0 where nobody said how many. */
     failures: z.number(),
     /** How often it opened. */
     trips: z.number(),
@@ -29,6 +29,8 @@ export const CircuitBreakerStatus = z
     retryAt: z.string().nullable(),
     /** Somebody reset it, and its agent has not heard of it yet. */
     resetPending: z.boolean(),
+    /** Nothing more comes of its agent, so what its breaker says is of then. */
+    agentOver: z.boolean(),
   })
   .meta({ id: "CircuitBreakerStatus" });
 export type CircuitBreakerStatus = z.infer<typeof CircuitBreakerStatus>;

@@ -285,8 +285,26 @@ describe("an agent whose breaker is open", () => {
     passes("19m", held.passes);
     expect(held.agent.state).toBe("FAILING");
     expect(evidence(held.agent)).not.toContain("explicit-error");
+    // Its call after the pause fails as well, and it waits for the next.
+    reports("tool_execution", "HALF_OPEN");
+    reports("tool_execution", "OPEN", "2m");
+    passes("1m", held.passes);
+    expect(evidence(held.agent)).not.toContain("explicit-error");
     passes("2m", held.passes);
     expect(evidence(held.agent)).toContain("explicit-error");
+  });
+
+  it("and that thinks on without another try is not stopped for being quiet, whatever time it named", () => {
+    for (const retryIn of ["30s", "0s", null]) {
+      const { held, reports, passes } = heldWorker();
+      held.passes("5m");
+      reports("tool_execution", "OPEN", retryIn);
+      // Told again, as after a gap: that is no try either.
+      reports("tool_execution", "OPEN", retryIn);
+      passes("30m", held.passes);
+      expect(held.agent.past.some((line) => line.endsWith("FAILING"))).toBe(true);
+      expect(held.agent.did("stop-agent")).toEqual([]);
+    }
   });
 
   it.each(["model", "tool"] as const)(
@@ -297,6 +315,8 @@ describe("an agent whose breaker is open", () => {
         const beats = () => held.agent.beats({ open: { kind, name: "slow", timeoutSeconds: 3600 } });
         beats();
         held.passes("5m");
+        reports("tool_execution", "HALF_OPEN");
+        passes("1s", held.passes);
         reports("tool_execution", "OPEN", retryIn);
         for (let i = 0; i < 30; i++) {
           beats();
@@ -338,11 +358,15 @@ describe("an agent whose breaker is open", () => {
     const { held, reports, passes } = heldWorker();
     held.passes("5m");
     reports("tool_execution", "OPEN");
+    passes("1s", held.passes);
+    reports("tool_execution", "HALF_OPEN");
+    reports("tool_execution", "OPEN");
     passes("30s", held.passes);
     expect(held.agent.did("stop-agent")).toHaveLength(1);
     expect(held.agent.told("TERMINATION_ORDERED")).toMatchObject([{ because: "breaker-open" }]);
     held.passes("20m");
-    expect(endings(held)).toEqual(["recovered: stood-probation"]);
+    // FAILING first, then half open for a moment.
+    expect(endings(held)).toEqual(["recovered: well-again", "recovered: stood-probation"]);
   });
 });
 

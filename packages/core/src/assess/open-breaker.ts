@@ -51,7 +51,10 @@ interface Judged extends Pick<Finding, "level" | "confidence"> {
   readonly breaker: OpenBreaker;
   /** It got somewhere since the failures began. */
   readonly gets: boolean;
-  /** It holds itself back until its breaker lets it try, or waits for a call: one that takes too long is another finding. */
+  /**
+   * It holds itself back until its breaker lets it try, has not tried since, or waits for a call: one that takes too
+   * long is another finding.
+   */
   readonly waits: boolean;
 }
 
@@ -62,7 +65,8 @@ function judge(breaker: OpenBreaker, record: AgentRecord, now: MonoMs): Judged {
   const { operation, state, source, failingSince, retryAt } = breaker;
   const guarded = guardedBy(operation);
   const gets = getsSomewhere(record, failingSince);
-  const waits = source === "agent" && ((retryAt !== null && now < retryAt) || isInCall(record));
+  const waits =
+    source === "agent" && (!hasReopened(breaker) || (retryAt !== null && now < retryAt) || isInCall(record));
   const judged = { breaker, gets, waits };
   // Nobody is called for a provider that is down: the alert is enough.
   if (guarded === "api") return { ...judged, level: "degraded", confidence: 0.4 };
@@ -81,8 +85,8 @@ const outweighs = (one: Judged, other: Judged): boolean =>
   (one.level === other.level && one.breaker.state === "OPEN" && other.breaker.state !== "OPEN");
 
 /**
- * Nobody holds the agent back where Rouse only watches: five calls that fail while it looks for something are a warning,
- * and that the call after the pause fails as well is more.
+ * The call after the pause failed as well. Until then nobody knows whether the failures go on: an agent that thinks
+ * calls nothing, and where Rouse only watches, five calls may fail while it looks for something.
  */
 const hasReopened = ({ failingSince, unsettledSince }: OpenBreaker): boolean => failingSince > unsettledSince;
 

@@ -1,6 +1,6 @@
 import type { BreakerRules } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
-import { type BreakerRecord, type BreakerSignal, breakerMachine, newBreaker } from "./breaker-machine.ts";
+import { type BreakerRecord, type BreakerSignal, breakerMachine, failuresOf, newBreaker } from "./breaker-machine.ts";
 import type { BreakerChanged } from "./open-breakers.ts";
 
 const rules: BreakerRules = { failureThreshold: 3, recoveryTimeout: 60_000, halfOpenRequests: 1 };
@@ -329,5 +329,26 @@ describe("a breaker inside an agent", () => {
     expect(breaker.record().reset).toBeNull();
     breaker.step(open);
     expect(breaker.record().breaker.state).toBe("open");
+  });
+});
+
+describe("how many failures opened a breaker", () => {
+  it("stays known while it is not closed: as its agent said, and as Rouse counted", () => {
+    const own = breakerNamed("w/external_api");
+    own.step({ kind: "reported", state: "OPEN", failures: 7, retryIn: 1000 });
+    expect(failuresOf(own.record())).toBe(7);
+    own.step({ kind: "reported", state: "HALF_OPEN", failures: 0, retryIn: null });
+    expect(failuresOf(own.record())).toBe(7);
+    own.step({ kind: "reported", state: "CLOSED", failures: 0, retryIn: null });
+    expect(failuresOf(own.record())).toBe(0);
+    const seen = breakerNamed("w/tool_execution");
+    seen.calls("failed", "failed", "failed");
+    expect(failuresOf(seen.record())).toBe(3);
+    seen.passes(60_000);
+    seen.calls("failed");
+    expect(failuresOf(seen.record())).toBe(4);
+    seen.passes(60_000);
+    seen.calls("well");
+    expect(failuresOf(seen.record())).toBe(0);
   });
 });

@@ -14,6 +14,7 @@ import {
   type MonoMs,
   minutes,
   noToolsSeen,
+  type RouseEvent,
   resetBreaker,
   type ToolsSeen,
   wireStates,
@@ -37,6 +38,12 @@ export interface BreakerRecord {
   readonly unsettled?: Unsettled | null;
   /** Of the breaker of all tools, once Rouse saw a call of one. */
   readonly tools?: ToolsSeen;
+  /** Its calls are seen in this life, whatever its agent says: by stream, session file or hooks. */
+  readonly isSeen?: boolean;
+  /** Its agent runs one as well, and told of it in this life. */
+  readonly isToldOf?: boolean;
+  /** Its changes are not told for now: the state that was told last, and when the present one is. */
+  readonly untold?: { readonly told: BreakerState; readonly until: MonoMs } | null;
 }
 
 interface Unsettled {
@@ -46,6 +53,8 @@ interface Unsettled {
   readonly failingSince: MonoMs;
   /** From then on it says nothing about now, unless something is called; `null`: its agent named no time. */
   readonly agesOutAt: MonoMs | null;
+  /** In a row, when it last opened; absent in records of an earlier version. */
+  readonly failures?: number;
 }
 
 export type BreakerSignal =
@@ -56,8 +65,8 @@ export type BreakerSignal =
       /** Of an open one: when it lets something through again. */
       readonly retryIn: DurationMs | null;
     }
-  /** A call of this tool; `null`: its name is not known. */
-  | { readonly kind: "called"; readonly tool: string | null; readonly failed: boolean }
+  /** A call of this tool; `null`: its name is not known. `seen`: by an eye of the holder, and not told by the agent. */
+  | { readonly kind: "called"; readonly tool: string | null; readonly failed: boolean; readonly seen?: boolean }
   /** `command`: what tells the agent; `null` where nobody has to be told. */
   | { readonly kind: "reset"; readonly command: string | null }
   /** The agent has read these commands. */
@@ -69,6 +78,8 @@ export type BreakerSignal =
 export interface BreakerContext {
   readonly now: MonoMs;
   readonly rules: BreakerRules;
+  /** So much was told of its agent's breakers that changes are only kept until then. */
+  readonly mutedUntil?: MonoMs | null;
 }
 
 export const breakerName = ({ agentId, operation }: Pick<BreakerRecord, "agentId" | "operation">): string =>
@@ -87,27 +98,46 @@ export const breakerMachine: Machine<BreakerRecord, BreakerSignal, BreakerContex
     const taken = take(before, signal, context);
     const moved = taken === before ? before : { ...taken, unsettled: unsettledAfter(before, taken, signal, context) };
     const [from, to] = [wireStates[before.breaker.state], wireStates[moved.breaker.state]];
-    const record =
-      from === to ? moved : { ...moved, since: context.now, trips: before.trips + (to === "OPEN" ? 1 : 0) };
+    const after = from === to ? moved : { ...moved, since: context.now, trips: before.trips + (to === "OPEN" ? 1 : 0) };
+    const { record, events } = tellChange(before, after, context);
     return {
       record,
       reply: null,
-      events:
-        from === to
-          ? []
-          : [{ type: "CIRCUIT_BREAKER_STATE_CHANGED", payload: { name: breakerName(record), from, to } }],
+      events,
       actions: [],
       letters: lettersAbout(before, record),
     };
   },
   /** An agent's own breaker is moved by the agent alone. */
-  wakeAt({ source, breaker, unsettled }) {
-    if (source === "agent") return null;
-    return breaker.state === "open" ? breaker.reopenAt : (unsettled?.agesOutAt ?? null);
+  wakeAt({ source, breaker, unsettled, untold }) {
+    const tellAt = untold?.until ?? null;
+    if (source === "agent") return tellAt;
+    const changesAt = breaker.state === "open" ? breaker.reopenAt : (unsettled?.agesOutAt ?? null);
+    return tellAt === null || changesAt === null ? (tellAt ?? changesAt) : Math.min(tellAt, changesAt);
   },
   restore: readBreaker,
   serialise: JSON.stringify,
 };
+
+/** What is told of a change: at once, or, of an agent of which too much was told, the last of several later. */
+function tellChange(
+  before: BreakerRecord,
+  after: BreakerRecord,
+  { now, mutedUntil = null }: BreakerContext,
+): { readonly record: BreakerRecord; readonly events: readonly RouseEvent[] } {
+  const from = before.untold?.told ?? wireStates[before.breaker.state];
+  const to = wireStates[after.breaker.state];
+  if (from !== to && mutedUntil !== null && mutedUntil > now) {
+    if (before.untold?.until === mutedUntil) return { record: after, events: [] };
+    return { record: { ...after, untold: { told: from, until: mutedUntil } }, events: [] };
+  }
+  const record = after.untold ? { ...after, untold: null } : after;
+  if (from === to) return { record, events: [] };
+  return {
+    record,
+    events: [{ type: "CIRCUIT_BREAKER_STATE_CHANGED", payload: { name: breakerName(record), from, to } }],
+  };
+}
 
 /** Reads a saved record, also one of an earlier version, which ages out like any other. */
 function readBreaker(json: string): BreakerRecord {
@@ -118,6 +148,10 @@ function readBreaker(json: string): BreakerRecord {
 }
 
 const oldestKept: DurationMs = minutes(10);
+
+/** Failures in a row; of one that is not closed, those that opened it. */
+export const failuresOf = ({ breaker, unsettled }: BreakerRecord): number =>
+  breaker.state === "closed" ? breaker.failures.length : (unsettled?.failures ?? 0);
 
 /** What the agent's own record is told. */
 export function tellAgent(record: BreakerRecord): BreakerChanged {
@@ -162,9 +196,16 @@ function unsettledAfter(
           ? now
           : (failures[0] ?? now)
         : (known?.failingSince ?? now),
+    failures: failuresAfter(before, isNews && breaker.state === "open", signal),
     agesOutAt:
       isNews || signal.kind === "reported" ? (timed ? from + ageOutAfter(rules) : null) : (known?.agesOutAt ?? null),
   };
+}
+
+/** An agent that does not say how many is taken by what it said before. */
+function failuresAfter(before: BreakerRecord, opens: boolean, signal: BreakerSignal): number {
+  if (signal.kind === "reported") return signal.failures || failuresOf(before);
+  return failuresOf(before) + (opens ? 1 : 0);
 }
 
 const hasTime = (signal: BreakerSignal): boolean => signal.kind === "reported" && signal.retryIn !== null;
@@ -174,8 +215,9 @@ function take(record: BreakerRecord, signal: BreakerSignal, { now, rules }: Brea
     case "reported":
       // It was said before its agent heard of the reset.
       if (record.reset !== null && signal.state !== "CLOSED") return record;
-      return { ...record, source: "agent", breaker: asReported(record.breaker, signal, now) };
+      return record.isSeen === true ? besideSeen(record, signal, now) : asTold(record, signal, now);
     case "called":
+      if (signal.seen === true) return afterSeenCall(record, signal, now, rules);
       // Its agent knows better.
       return record.source === "agent" ? record : afterCall(record, signal, now, rules);
     case "reset":
@@ -189,15 +231,51 @@ function take(record: BreakerRecord, signal: BreakerSignal, { now, rules }: Brea
   }
 }
 
+type Reported = Extract<BreakerSignal, { kind: "reported" }>;
+type Called = Extract<BreakerSignal, { kind: "called" }>;
+
+const asTold = (record: BreakerRecord, said: Reported, now: MonoMs): BreakerRecord => ({
+  ...record,
+  source: "agent",
+  isToldOf: true,
+  breaker: asReported(record.breaker, said, now),
+});
+
+/**
+ * Where its calls are seen, an agent's word opens its breaker and takes that back, and no other word of it makes better
+ * what was seen.
+ */
+function besideSeen(record: BreakerRecord, said: Reported, now: MonoMs): BreakerRecord {
+  if (said.state === "OPEN") return asTold(record, said, now);
+  if (record.source === "observed") return record.isToldOf === true ? record : { ...record, isToldOf: true };
+  // The failures that it counts itself are seen as well.
+  return { ...asTold(record, { ...said, failures: 0 }, now), source: "observed" };
+}
+
+/** An agent that says OPEN is taken at its word; from anything better the calls that are seen go on by themselves. */
+function afterSeenCall(record: BreakerRecord, call: Called, now: MonoMs, rules: BreakerRules): BreakerRecord {
+  const { source, breaker, isSeen } = record;
+  const isTold = source === "agent";
+  if (isTold && breaker.state === "open") return isSeen === true ? record : { ...record, isSeen: true };
+  const from = isTold && breaker.state === "closed" ? { ...breaker, failures: [] } : breaker;
+  return afterCall({ ...record, isSeen: true, source: "observed", breaker: from }, call, now, rules);
+}
+
 /**
  * The new life may be another program, which tells nothing of its breakers: Rouse watches until it does. A reset that the
  * former life did not hear of is for this one.
  */
 function inNewLife(record: BreakerRecord): BreakerRecord {
-  const { source, breaker } = record;
+  const { source, breaker, isSeen = false } = record;
   const isFresh = breaker.state === "closed" && breaker.failures.length === 0;
-  if (isFresh && source === "observed" && record.tools === undefined) return record;
-  return { ...forgetTools(record), source: "observed", breaker: isFresh ? breaker : resetBreaker(breaker) };
+  if (isFresh && source === "observed" && !isSeen && record.tools === undefined) return record;
+  return {
+    ...forgetTools(record),
+    isSeen: false,
+    isToldOf: false,
+    source: "observed",
+    breaker: isFresh ? breaker : resetBreaker(breaker),
+  };
 }
 
 /** Nobody called for long: an open one waits for a trial, and what nobody tries does not stay unsettled for ever. */
@@ -214,7 +292,7 @@ const halfOpen = ({ period }: Breaker): Breaker => ({
   passed: 0,
 });
 
-function asReported(before: Breaker, said: Extract<BreakerSignal, { kind: "reported" }>, now: MonoMs): Breaker {
+function asReported(before: Breaker, said: Reported, now: MonoMs): Breaker {
   const { period } = before;
   switch (said.state) {
     case "CLOSED":
@@ -227,12 +305,7 @@ function asReported(before: Breaker, said: Extract<BreakerSignal, { kind: "repor
 }
 
 /** Nobody asked whether the call may be made: one that is made while it is open says nothing, the first after it is the trial. */
-function afterCall(
-  record: BreakerRecord,
-  { tool, failed }: Extract<BreakerSignal, { kind: "called" }>,
-  now: MonoMs,
-  rules: BreakerRules,
-): BreakerRecord {
+function afterCall(record: BreakerRecord, { tool, failed }: Called, now: MonoMs, rules: BreakerRules): BreakerRecord {
   const how: CallEnd = failed ? "failed" : "succeeded";
   const { seen, end } =
     record.operation === allTools

@@ -74,6 +74,28 @@ it("has heard an agent by its steps and by what its program tells, and not by wh
   });
 });
 
+it("shows what an agent says of its work in this life: cut, printable, and not of a life before", () => {
+  const birth = { agentId: "a", agentType: null, node: null, incarnation: 1, taskId: null, gapsSeen: 0 };
+  let record = newRecord(birth, 0);
+  const hear = (beat: object) => {
+    const signal = {
+      kind: "heartbeat",
+      beat: { agentId: "a", ...beat },
+      checksum: "none",
+      agentTime: null,
+      skew: null,
+    };
+    ({ record } = supervise(record, signal as never, { now: 60_000, policy, doubt: noDoubt }));
+    const { phase, progress } = describeAgent(record, 90_000, (each) => each + 0, policy);
+    return { phase, progress };
+  };
+  expect(hear({ incarnation: 1 })).toEqual({ phase: null, progress: null });
+  const said = { incarnation: 1, phase: "plan\u001b[2J", progressIndicator: "x".repeat(1000) };
+  expect(hear(said)).toEqual({ phase: "plan\ufffd[2J", progress: `${"x".repeat(200)}…` });
+  expect(hear({ incarnation: 1 })).toMatchObject({ phase: "plan\ufffd[2J" });
+  expect(hear({ incarnation: 2 })).toEqual({ phase: null, progress: null });
+});
+
 it("shows of one that ended at its limit that it waits for that, and until when; of any other that it exited", () => {
   const exit = { code: 1, signal: null, cause: "by-itself" } as const;
   const limit: Sight = { kind: "rate-limited", pattern: "limit", resetsInMs: 60_000, by: "stream", what: "usage" };

@@ -6,6 +6,7 @@ import {
   type FindingReport,
   type MonoMs,
   type Policy,
+  printable,
   type TerminalReport,
   toIso,
   type WhyReport,
@@ -59,6 +60,8 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, 
     lastHeartbeat: heardAt === null ? null : iso(heardAt),
     lastHeard: describeLastHeard(record, heardAt, iso),
     lastCheckpoint: facts.checkpoint === null ? null : iso(facts.checkpoint.at),
+    phase: inItsWords(facts.phase),
+    progress: inItsWords(facts.progressIndicator),
     metrics: {
       uptimeSeconds: Math.max(0, Math.floor((upUntil - record.life.bornAt) / 1000)),
       tokenCount: facts.tokenCount,
@@ -79,6 +82,9 @@ export function describeAgent(record: AgentRecord, now: MonoMs, toWall: ToWall, 
     terminal: record.seen.terminal === null ? null : describeTerminal(record, record.seen.terminal, iso, policy),
   };
 }
+
+const longestWords = 200;
+const inItsWords = (said: string | null): string | null => (said === null ? null : printable(said, longestWords));
 
 /** What its holder sees of its processes is not heard from the agent itself. */
 function describeLastHeard(record: AgentRecord, beatAt: MonoMs | null, iso: (at: MonoMs) => string): string | null {

@@ -69,7 +69,12 @@ export interface AgentTurned {
 
 /** Letters to the room of breakers: calls of tools ended, as was told or seen; an agent begins a new life. */
 export type BreakerLetter =
-  | { readonly kind: "tools-ended"; readonly agentId: string; readonly calls: readonly EndedCall[] }
+  | {
+      readonly kind: "tools-ended";
+      readonly agentId: string;
+      readonly calls: readonly EndedCall[];
+      readonly seen: boolean;
+    }
   | { readonly kind: "life-began"; readonly agentId: string };
 
 const wakeUp: Signal = { kind: "wake" };
@@ -113,7 +118,7 @@ export function hostAgents(parts: AgentParts) {
     if (after.life.incarnation !== before.life.incarnation) post({ kind: "life-began", agentId });
     if ((signal.kind !== "stepped" && signal.kind !== "reported") || reply?.status !== "accepted") return;
     const calls = endedCalls(before, signal);
-    if (calls.length > 0) post({ kind: "tools-ended", agentId, calls });
+    if (calls.length > 0) post({ kind: "tools-ended", agentId, calls, seen: signal.kind === "reported" });
   }
 
   function tellTasks(before: AgentRecord, after: AgentRecord): void {

@@ -80,12 +80,27 @@ describe("what an agent reports of its breakers", () => {
     expect(world.breakers.list()).toEqual([]);
   });
 
-  it("holds for the life that told it: the calls of the next are watched until that tells of its own", async () => {
+  it("makes nothing better that is seen of its calls, in this life and the next", async () => {
     const world = await streaming();
-    const closed = { operation: "tool_execution", state: "CLOSED" } as const;
-    world.breakers.hear({ agentId: "a", breakers: [closed] }, world.readClock());
+    const says = (state: "OPEN" | "HALF_OPEN" | "CLOSED") =>
+      world.breakers.hear({ agentId: "a", breakers: [{ operation: "tool_execution", state }] }, world.readClock());
+    const is = () => world.breakers.get("a/tool_execution");
+    says("CLOSED");
     world.reports("a", 1, { sights: fails(1, 2) });
-    expect(failures(world)).toBe(0);
+    expect(failures(world)).toBe(2);
+    says("CLOSED");
+    world.reports("a", 2, { sights: fails(3, 4, 5) });
+    says("CLOSED");
+    says("HALF_OPEN");
+    expect(is()).toMatchObject({ state: "OPEN", source: "observed" });
+    // It may say worse, and take that back; then its calls go on being counted.
+    says("OPEN");
+    world.reports("a", 3, { sights: fails(6) });
+    expect(is()).toMatchObject({ state: "OPEN", source: "agent" });
+    says("CLOSED");
+    expect(is()).toMatchObject({ state: "CLOSED", failures: 0 });
+    world.reports("a", 4, { sights: fails(7, 8, 9, 10, 11) });
+    expect(is()).toMatchObject({ state: "OPEN", source: "observed" });
     world.holds({ agentId: "a", structured: true, incarnation: 2, pid: 77 });
     world.reports("a", 1, { sights: fails(1, 2, 3, 4, 5) });
     expect(world.breakers.get("a/tool_execution")).toMatchObject({ state: "OPEN", source: "observed" });
@@ -110,6 +125,18 @@ describe("what an agent reports of its breakers", () => {
 });
 
 describe("a reset", () => {
+  it("is told to an agent that keeps a breaker itself, also where its calls are seen", async () => {
+    const by = { actor: "ann", as: "owner", reason: "mended" } as const;
+    for (const says of [true, false]) {
+      const world = await streaming();
+      world.reports("a", 1, { sights: fails(1, 2, 3, 4, 5) });
+      const half = { operation: "tool_execution", state: "HALF_OPEN" } as const;
+      if (says) world.breakers.hear({ agentId: "a", breakers: [half] }, world.readClock());
+      await world.breakers.reset("a/tool_execution", by);
+      expect(world.breakers.commandsFor("a")).toHaveLength(says ? 1 : 0);
+    }
+  });
+
   it("has an id that a beat may name, however long the names of agent and operation are", async () => {
     const world = await taskWorld();
     const [agentId, operation] = ["a".repeat(128), "o".repeat(200)];
@@ -214,5 +241,49 @@ describe("a reset by a person", () => {
     await expect(world.breakers.reset("a/tool_executio", by)).rejects.toThrow("did you mean a/tool_execution?");
     await expect(world.breakers.reset("a/recovery_attempt", by)).rejects.toThrow("no breaker has this name");
     expect(world.breakers.resets()).toBe(1);
+  });
+});
+
+describe("an agent whose breakers change without end", () => {
+  const changesOf = ({ events }: TaskWorld) =>
+    events.flatMap(({ type, payload }) => (type === "CIRCUIT_BREAKER_STATE_CHANGED" ? [payload] : []));
+  const flap = (world: TaskWorld, agentId: string, times: number): void => {
+    for (let i = 0; i < times; i++)
+      for (const state of ["CLOSED", "OPEN"] as const)
+        world.breakers.hear({ agentId, breakers: [{ operation: "external_api", state }] }, world.readClock());
+  };
+
+  it("is told of 60 times a minute, and then how they stand", async () => {
+    const world = await taskWorld();
+    for (const agentId of ["a", "b"]) world.beats({ agentId });
+    flap(world, "a", 1000);
+    // Others are told of all the same.
+    flap(world, "b", 1);
+    await world.saved();
+    const told = changesOf(world);
+    expect(told.filter(({ name }) => name === "a/external_api")).toHaveLength(60);
+    expect(told.filter(({ name }) => name === "b/external_api")).toHaveLength(1);
+    expect(world.breakers.get("a/external_api")).toMatchObject({ state: "OPEN", trips: 1000 });
+    world.pass(61_000);
+    await world.saved();
+    // The 60th was a close.
+    const more = changesOf(world).slice(told.length);
+    expect([told[59], more]).toMatchObject([
+      { to: "CLOSED" },
+      [{ name: "a/external_api", from: "CLOSED", to: "OPEN" }],
+    ]);
+    flap(world, "a", 1);
+    await world.saved();
+    expect(changesOf(world)).toHaveLength(told.length + 3);
+  });
+
+  it("and that stand at last as they were told says no more", async () => {
+    const world = await taskWorld();
+    world.beats({ agentId: "a" });
+    flap(world, "a", 100);
+    world.breakers.hear({ agentId: "a", breakers: [{ ...open, state: "CLOSED" }] }, world.readClock());
+    world.pass(61_000);
+    await world.saved();
+    expect(changesOf(world)).toHaveLength(60);
   });
 });

@@ -3,8 +3,11 @@ import {
   breakerRulesFrom,
   type CircuitBreakerStatus,
   type Command,
+  type DurationMs,
   Fault,
   type Heartbeat,
+  type MonoMs,
+  minutes,
   recoveryOperation,
   seconds,
   toIso,
@@ -16,6 +19,8 @@ import {
   breakerMachine,
   breakerName,
   type EndedCall,
+  failuresOf,
+  howOver,
   newBreaker,
   noteBreaker,
   tellAgent,
@@ -34,8 +39,13 @@ type Parts = Pick<SharedServices, "engine" | "commits" | "roster" | "agents" | "
 
 /** An agent that made up names could fill the memory of everybody. */
 const mostPerAgent = 200;
+/** Events are kept for long, and one request can bring thousands of changes. */
+const mostTold = 60;
+const stretch: DurationMs = minutes(1);
 /** With these a name that nobody knows is compared; it takes some milliseconds. */
 const mostCompared = 200;
+
+const agentOf = (name: string): string => name.slice(0, name.indexOf("/"));
 
 /**
  * The circuit breakers of all agents: told with heartbeats, seen in steps and streams, listed, and reset by people. The
@@ -44,18 +54,34 @@ const mostCompared = 200;
 export function hostBreakers({ engine, commits, roster, agents, config, toWall }: Parts) {
   const byAgent = new Map<string, Set<string>>();
   const unheard = new Set<string>();
+  /** How many changes of each agent's breakers were told in the minute that ends then. */
+  const toldLately = new Map<string, { readonly until: MonoMs; count: number }>();
   let resets = 0;
   const breakers = hostMachine({
     ...{ engine, commits, machine: breakerMachine, wakeSignal: { kind: "wake" } as const },
     begin: (name, now) => newBreaker(name, "observed", now),
-    agentOf: (name) => name.slice(0, name.indexOf("/")),
-    contextOf: (now, name) => ({ now, rules: rulesOf(name) }),
+    agentOf,
+    contextOf: (now, name) => ({ now, rules: rulesOf(name), mutedUntil: mutedUntil(agentOf(name), now) }),
+    noteEvents(name, count, { now }) {
+      const known = toldLately.get(agentOf(name));
+      if (known === undefined || known.until <= now) toldLately.set(agentOf(name), { until: now + stretch, count });
+      else known.count += count;
+    },
     hear(letter, moment) {
       const { agentId, ...told } = letter as BreakerLetter;
-      if (told.kind === "tools-ended") for (const call of told.calls) observe(agentId, call, moment);
+      if (told.kind === "tools-ended") for (const call of told.calls) observe(agentId, call, told.seen, moment);
       else for (const name of byAgent.get(agentId) ?? []) breakers.run(name, { kind: "life-began" }, moment);
     },
   });
+
+  /** Until when changes of an agent's breakers are kept and not told. */
+  function mutedUntil(agentId: string, now: MonoMs): MonoMs | null {
+    const known = toldLately.get(agentId);
+    if (known === undefined) return null;
+    if (known.until <= now) toldLately.delete(agentId);
+    else if (known.count >= mostTold) return known.until;
+    return null;
+  }
 
   function rulesOf(name: string) {
     const [agentId, operation] = [name.slice(0, name.indexOf("/")), name.slice(name.indexOf("/") + 1)];
@@ -67,10 +93,10 @@ export function hostBreakers({ engine, commits, roster, agents, config, toWall }
   const settingsFor = (subject: PolicySubject): BreakerSettings => config().settingsFor(subject).circuit_breaker;
 
   /** Runs the breakers of an agent's tools over what is seen of its calls. */
-  function observe(agentId: string, { tool, failed }: EndedCall, moment: Moment): void {
+  function observe(agentId: string, { tool, failed }: EndedCall, seen: boolean, moment: Moment): void {
     const own = tool === null ? [] : [`${agentId}/tool_execution/${tool.replaceAll(/[^\w.:@+-]/g, "_").slice(0, 150)}`];
     for (const name of [`${agentId}/tool_execution`, ...own])
-      if (admit(agentId, name)) breakers.run(name, { kind: "called", tool, failed }, moment);
+      if (admit(agentId, name)) breakers.run(name, { kind: "called", tool, failed, seen }, moment);
   }
 
   /** Whether this agent may have a breaker of this name. */
@@ -82,6 +108,11 @@ export function hostBreakers({ engine, commits, roster, agents, config, toWall }
     return true;
   }
 
+  function isAgentOver(agentId: string): boolean {
+    const record = roster.find(agentId)?.record;
+    return record === undefined || howOver(record, config().policyFor(policySubject(record))) !== null;
+  }
+
   function describe(record: BreakerRecord): CircuitBreakerStatus {
     const { agentId, operation, source, breaker, since, trips, reset } = record;
     return {
@@ -91,10 +122,11 @@ export function hostBreakers({ engine, commits, roster, agents, config, toWall }
       operation,
       source,
       since: toIso(toWall(since)),
-      failures: breaker.state === "closed" ? breaker.failures.length : 0,
+      failures: failuresOf(record),
       trips,
       retryAt: breaker.state === "open" ? toIso(toWall(breaker.reopenAt)) : null,
       resetPending: reset !== null,
+      agentOver: isAgentOver(agentId),
     };
   }
 
@@ -202,8 +234,8 @@ export function hostBreakers({ engine, commits, roster, agents, config, toWall }
         await commits.saved();
         return describeGate(roster.mustFind(gated).record)[0] ?? describe(mustFind(name));
       }
-      const { agentId, source, breaker } = mustFind(name);
-      const command = source === "agent" ? `reset/${name}/${breaker.period + 1}` : null;
+      const { agentId, source, breaker, isToldOf = false } = mustFind(name);
+      const command = source === "agent" || isToldOf ? `reset/${name}/${breaker.period + 1}` : null;
       breakers.submit(name, { kind: "reset", command }, moment);
       noteUnheard(agentId);
       await commits.saved();
@@ -212,6 +244,7 @@ export function hostBreakers({ engine, commits, roster, agents, config, toWall }
     forgetAgent(agentId: string): void {
       for (const name of byAgent.get(agentId) ?? []) breakers.forget(name);
       byAgent.delete(agentId);
+      toldLately.delete(agentId);
       unheard.delete(agentId);
     },
     restore(machines: readonly KeptMachine[]): void {

@@ -1,12 +1,18 @@
-/** The known name that was probably meant; undefined when none is near enough. */
+/** Pairs of letters that are compared for one answer, some milliseconds: nobody else is served meanwhile. */
+const mostCompared = 300_000;
+
+/** The known name that was probably meant; undefined when none is near enough, or not among as many as are compared. */
 export function nearestName(given: string, known: readonly string[]): string | undefined {
   const wanted = given.slice(0, 100).toLowerCase();
   let nearest: string | undefined;
   let best = Number.POSITIVE_INFINITY;
+  let left = mostCompared;
   for (const name of known) {
     const most = Math.min(best - 1, mostMistakes(wanted, name));
     // Each letter more or less is a mistake: most names need no closer look.
     if (Math.abs(name.length - wanted.length) > most) continue;
+    left -= wanted.length * name.length;
+    if (left < 0) break;
     const distance = editDistance(wanted, name.toLowerCase());
     if (distance > most) continue;
     best = distance;
@@ -23,18 +29,21 @@ export function nearestName(given: string, known: readonly string[]): string | u
 const mostMistakes = (given: string, name: string): number =>
   Math.min(Math.max(2, Math.floor(given.length / 3)), Math.floor(name.length / 2));
 
-/** Levenshtein: the fewest letters to add, drop or change. */
+/** Levenshtein: the fewest letters to add, drop or change. In one row of numbers: it runs for thousands of names. */
 export function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
+  const row = new Uint32Array(b.length + 1).map((_, j) => j);
   for (let i = 1; i <= a.length; i++) {
-    const row = [i];
+    const letter = a.charCodeAt(i - 1);
+    let diagonal = i - 1;
+    let left = i;
+    row[0] = i;
     for (let j = 1; j <= b.length; j++) {
-      const change = at(previous, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min(change, at(previous, j) + 1, at(row, j - 1) + 1));
+      const above = row[j] ?? 0;
+      const change = diagonal + (letter === b.charCodeAt(j - 1) ? 0 : 1);
+      left = Math.min(change, above + 1, left + 1);
+      row[j] = left;
+      diagonal = above;
     }
-    previous = row;
   }
-  return at(previous, b.length);
+  return row[b.length] ?? 0;
 }
-
-const at = (row: readonly number[], i: number): number => row[i] ?? Number.POSITIVE_INFINITY;

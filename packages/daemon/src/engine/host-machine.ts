@@ -15,6 +15,8 @@ interface HostingParts<R, S, C, A> {
   /** The agent that events of a thing are about. */
   readonly agentOf: (id: string) => string | null;
   readonly wakeSignal?: S;
+  /** Hears how many events of a thing are saved. */
+  readonly noteEvents?: (id: string, count: number, moment: Moment) => void;
   /** Takes letters to the whole room. */
   readonly hear?: (signal: unknown, moment: Moment) => void;
 }
@@ -50,6 +52,7 @@ export function hostMachine<R, S, C, A>(parts: HostingParts<R, S, C, A>) {
     contextOf: ({ id }, _, { now }) => contextOf(now, id),
     keep({ kept, before, stepped, moment }) {
       saveEvents(stepped.events, kept.id, moment);
+      if (stepped.events.length > 0) parts.noteEvents?.(kept.id, stepped.events.length, moment);
       if (kept.record !== before) save(kept.id);
     },
     hear: (signal, moment) => parts.hear?.(signal, moment),

@@ -1,5 +1,6 @@
 import type { CircuitBreakerStatus, EpochMs } from "@rouse/contract";
 import { drawList, type ListColumn, none } from "../text/draw-table.ts";
+import { count } from "../text/phrases.ts";
 import { type Line, type Style, styled } from "../text/styled-text.ts";
 import { ago, inTime } from "../text/tell-time.ts";
 
@@ -24,7 +25,7 @@ const columns = (now: EpochMs): readonly ListColumn<CircuitBreakerStatus>[] => [
   ["BREAKER", ({ name }) => name, { least: 12, wants: 60 }],
   ["STATE", ({ state }) => styled(styles[state], state)],
   ["SINCE", ({ since }) => ago(since, now), { drops: 4 }],
-  ["FAILURES", ({ failures }) => String(failures), { drops: 1 }],
+  ["FAILURES", ({ failures, state }) => (failures === 0 && state !== "CLOSED" ? none : String(failures)), { drops: 1 }],
   ["OPENED", ({ trips }) => `${trips}×`, { drops: 2 }],
   [
     "TRIED AGAIN",
@@ -35,9 +36,17 @@ const columns = (now: EpochMs): readonly ListColumn<CircuitBreakerStatus>[] => [
   ["KEPT BY", ({ source }) => keepers[source], { drops: 3 }],
 ];
 
-export function showBreakers(breakers: readonly CircuitBreakerStatus[], now: EpochMs, width: number): Line[] {
+/** `hidden`: how many of agents that are over are left out. */
+export function showBreakers(
+  breakers: readonly CircuitBreakerStatus[],
+  hidden: number,
+  now: EpochMs,
+  width: number,
+): Line[] {
+  const rest = hidden === 0 ? [] : [[styled("dim", `${count(hidden, "breaker")} of agents that are over: --all`)]];
+  if (breakers.length === 0 && hidden > 0) return rest;
   if (breakers.length === 0)
     return [["No breakers are known. Agents report theirs with heartbeats; failing tools are seen in steps."]];
   const inOrder = [...breakers].sort((a, b) => urgency[a.state] - urgency[b.state]);
-  return drawList(inOrder, columns(now), width);
+  return [...drawList(inOrder, columns(now), width), ...rest];
 }

@@ -59,6 +59,7 @@ export function showHealth(agent: AgentHealth, now: EpochMs, width: number): Lin
     ["state", [styledStanding(agent), ...stateReason(agent)]],
     ["since", [stampAndAge(agent.over?.at ?? agent.stateChangedAt, now)]],
     ["activity", [describeSince(agent, now)]],
+    ...wordsOf(agent),
     ...(terminal === null ? [] : showTerminal(terminal, now)),
     ["findings", ...orNone(findings.map(describeFinding))],
     lastCheckpoint === null ? null : ["checkpoint", [stampAndAge(lastCheckpoint, now)]],
@@ -67,6 +68,12 @@ export function showHealth(agent: AgentHealth, now: EpochMs, width: number): Lin
   ];
   return drawFacts(facts, width);
 }
+
+/** What the agent itself says of its work. */
+export const wordsOf = ({ phase, progress }: AgentHealth): (Fact | null)[] => [
+  phase === null ? null : ["its phase", [phase]],
+  progress === null ? null : ["its progress", [progress]],
+];
 
 const orNoneYet = (at: string | null, now: EpochMs): string => (at === null ? "none yet" : stampAndAge(at, now));
 

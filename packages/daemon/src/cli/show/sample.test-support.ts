@@ -16,6 +16,8 @@ export const stuck: AgentHealth = {
   lastHeartbeat: "2026-02-05T10:09:48.000Z",
   lastHeard: "2026-02-05T10:09:48.000Z",
   lastCheckpoint: null,
+  phase: null,
+  progress: null,
   metrics: { uptimeSeconds: 7200, tokenCount: 1200, errorCount: null, toolCallCount: 7, interventionCount: 0 },
   circuitBreakers: [],
   incident: null,

@@ -285,13 +285,23 @@ describe("rouse why", () => {
   });
 });
 
+it("shows what an agent says of its work, in `rouse health` and `rouse why`, once it said so", () => {
+  const agent = { ...stuck, phase: "reviewing", progress: "12 of 40 files" };
+  for (const lines of [showHealth(agent, now, 80), showWhy({ ...why, agent }, now, 80)]) {
+    expect(plain(lines)).toMatch(/its phase +reviewing/);
+    expect(plain(lines)).toMatch(/its progress +12 of 40 files/);
+  }
+  expect(plain(showHealth(stuck, now, 80))).not.toContain("its p");
+});
+
 describe("text that an agent made up", () => {
   const finding = {
     ...(stuck.findings[0] as (typeof stuck.findings)[number]),
     text: hostile,
     evidence: { [hostile]: hostile },
   };
-  const agent = { ...stuck, taskId: hostile, node: hostile, findings: [finding] };
+  const words = { phase: hostile, progress: hostile };
+  const agent = { ...stuck, ...words, taskId: hostile, node: hostile, findings: [finding] };
 
   it("brings no control character into any output", () => {
     const lines = [

@@ -13,7 +13,7 @@ import { type Line, styled, wrapLine } from "../text/styled-text.ts";
 import { ago, describeSeconds, inTime, lasting, stamp, stampAndAge } from "../text/tell-time.ts";
 import { heldBackBy, holdWords, showEvent } from "./describe-event.ts";
 import { describeDoubt, restraintWords, together } from "./doubt.ts";
-import { describeFinding, describeIdentity, describeSince, showTerminal, stateReason } from "./health.ts";
+import { describeFinding, describeIdentity, describeSince, showTerminal, stateReason, wordsOf } from "./health.ts";
 import { styledStanding } from "./standing.ts";
 
 /** `rouse why`: everything behind a verdict, for a person. */
@@ -29,7 +29,7 @@ export function showWhy(report: WhyReport, now: EpochMs, width: number): Line[] 
     ...agent.findings.flatMap((finding) => explainFinding(finding, now, width)),
     ...showSteps(report.steps, width),
     ...drawSection("Clocks", [], width),
-    ...drawFacts(clockFacts(report, now), width, 2),
+    ...drawFacts([...wordsOf(agent), ...clockFacts(report, now)], width, 2),
     ...(agent.terminal === null
       ? []
       : [...drawSection("Terminal", [], width), ...drawFacts(showTerminal(agent.terminal, now), width, 2)]),

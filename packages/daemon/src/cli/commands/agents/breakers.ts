@@ -8,15 +8,18 @@ export const addBreakers: AddCommand = (program, here) => {
   const breakers = program
     .command("breakers")
     .description("circuit breakers of agents: what fails too often to be called")
-    .option("--agent <agent>", "only of this agent")
+    .option("-a, --all", "also those of agents that are over")
+    .option("--agent <agent>", "only of this agent, also when it is over")
     .option(...jsonOption)
-    .action(async (options: Json & { agent?: string }) => {
+    .action(async (options: Json & { agent?: string; all?: true }) => {
       const rouse = await connect(here);
       const all = await rouse.getAllCircuitBreakers();
       const wanted = all.filter(({ agentId }) => options.agent === undefined || agentId === options.agent);
       // A name that nobody has is no agent without breakers.
       if (wanted.length === 0 && options.agent !== undefined) await rouse.getAgentHealth(options.agent);
-      tell(here, options, wanted, () => showBreakers(wanted, here.now(), here.width));
+      const shown = wanted.filter((one) => options.all || options.agent !== undefined || !one.agentOver);
+      const hidden = wanted.length - shown.length;
+      tell(here, options, shown, () => showBreakers(shown, hidden, here.now(), here.width));
     });
   breakers
     .command("reset <name>")

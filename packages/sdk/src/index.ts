@@ -54,6 +54,7 @@ export {
   type Connection,
   MonitoredAgent,
   type Nudge,
+  ReplacedError,
   rouse,
   type SavedStep,
   type StepContext,

@@ -13,4 +13,5 @@ export type {
   ToolOptions,
 } from "./agent-api.ts";
 export { MonitoredAgent } from "./monitored-agent.ts";
+export { ReplacedError } from "./replaced-error.ts";
 export { rouse } from "./start-agent.ts";

@@ -130,7 +130,7 @@ export function openLink({ find, send: sending, onWarning }: LinkParts) {
     countDropped: (events: number): void => {
       counts.dropped += events;
     },
-    isConnected: (): boolean => state === "connected",
+    isReplaced: (): boolean => state === "replaced",
     /** Resolves when the next try is refused, too. */
     untilRefused: (): Promise<void> => new Promise((resolve) => troubled.add(() => state === "refused" && resolve())),
     /** Told whenever it turns out that nothing can be sent now, or ever. */

@@ -7,6 +7,8 @@ export interface WaitingCheckpoint {
   readonly step: number;
   readonly name: string;
   readonly text: string;
+  /** The newest that Rouse was known to have when this one was made; absent where that was not known. */
+  readonly after?: string | undefined;
 }
 
 export interface Spooled extends WaitingCheckpoint {
@@ -46,9 +48,17 @@ function spoolIn(files: Files, folder: string): Spool {
     if (found?.isFile() !== true || found.size > largestFile) return [];
     const said = parseOrNull(await files.readFile(`${folder}/${file}`, "utf8").catch(() => ""));
     if (!isObject(said) || !("state" in said)) return [];
-    const { step, name, state } = said;
+    const { step, name, state, after } = said;
     if (!Number.isInteger(step) || typeof name !== "string") return [];
-    return [{ step: Number(step), name, text: JSON.stringify(state), file }];
+    return [
+      {
+        step: Number(step),
+        name,
+        text: JSON.stringify(state),
+        file,
+        after: typeof after === "string" ? after : undefined,
+      },
+    ];
   }
 
   async function writeSynced(path: string, text: string): Promise<void> {
@@ -77,12 +87,15 @@ function spoolIn(files: Files, folder: string): Spool {
       for (const name of names) read_.push(...(await read(name)));
       return read_;
     },
-    async keep({ step, name, text }) {
+    async keep({ step, name, text, after }) {
       await files.mkdir(folder, { recursive: true, mode: 0o700 });
       const file = `${String(++number).padStart(12, "0")}-${hostProcess()?.pid}.json`;
       const unfinished = `${folder}/${file}.unfinished`;
       await files.rm(unfinished, { force: true });
-      await writeSynced(unfinished, `{"step":${step},"name":${JSON.stringify(name)},"state":${text}}`);
+      await writeSynced(
+        unfinished,
+        `{"step":${step},"name":${JSON.stringify(name)}${after === undefined ? "" : `,"after":${JSON.stringify(after)}`},"state":${text}}`,
+      );
       await files.rename(unfinished, `${folder}/${file}`);
       await syncFolder();
       return file;

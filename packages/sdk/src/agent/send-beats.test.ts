@@ -84,6 +84,22 @@ describe("an agent that Rouse did not start", () => {
   });
 });
 
+describe("last words", () => {
+  it("arrive when Rouse is back while they are waited for, however long it was away", async () => {
+    const rouse = scriptedRouse();
+    const { agent } = rouse.agent();
+    await rouse.until(() => rouse.beats().length === 1);
+    let left = Number.POSITIVE_INFINITY;
+    rouse.script.instead = ({ path }) => (path === "/api/v1/heartbeats" && left-- > 0 ? unreachable : undefined);
+    await rouse.until(() => agent.connection().retries === 2);
+    left = 3;
+    await agent.finish();
+    expect(left).toBeLessThan(0);
+    expect(rouse.beats().at(-1)?.status).toBe("FINISHED");
+    expect(agent.connection()).toMatchObject({ state: "closed", waiting: 0 });
+  });
+});
+
 describe("a beat without an answer", () => {
   it("is sent again with the same number until it is acknowledged; that is counted", async () => {
     const rouse = scriptedRouse();

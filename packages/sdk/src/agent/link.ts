@@ -15,6 +15,11 @@ export type Outcome =
   | { readonly kind: "refused"; readonly fault: Fault; readonly status: number }
   | { readonly kind: "later"; readonly waitMs: number; readonly slow: boolean };
 
+/** Another process speaks for the agent since: what this one does no longer counts, and is kept nowhere. */
+export class ReplacedError extends Error {
+  override readonly name = "ReplacedError";
+}
+
 export interface LinkParts {
   /** Asked anew after every failure: token and address may have changed. */
   readonly find: () => Promise<Line | string>;

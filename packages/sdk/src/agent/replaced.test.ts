@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { ReplacedError } from "./replaced-error.ts";
+import { ReplacedError } from "./link.ts";
 import { ackOf, type ScriptedRouse, scriptedRouse, unreachable } from "./scripted-rouse.test-support.ts";
 
 function makeHome(): string {

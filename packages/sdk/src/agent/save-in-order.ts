@@ -3,12 +3,10 @@ import { BreakerOpenError } from "../guard/breaker.ts";
 import { isObject } from "../read-recovery.ts";
 import type { SavedStep } from "./agent-api.ts";
 import type { Identity } from "./identity.ts";
-import type { Link, LinkCall, Outcome } from "./link.ts";
-import { findOvertaken, type Newest, newestOf } from "./overtaken.ts";
+import { type Link, type LinkCall, type Outcome, ReplacedError } from "./link.ts";
 import type { OwnBreakers } from "./own-breakers.ts";
-import { ReplacedError } from "./replaced-error.ts";
 import { sendUntilAnswered } from "./send-until-answered.ts";
-import type { Spool, WaitingCheckpoint } from "./spool.ts";
+import { findOvertaken, type Newest, newestOf, type Spool, type WaitingCheckpoint } from "./spool.ts";
 
 /** What may wait at most: more than that is refused aloud, because nothing that waits is ever given up. */
 const most = { count: 1000, bytes: 64 * 1024 * 1024 };

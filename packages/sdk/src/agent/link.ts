@@ -40,6 +40,9 @@ export function openLink({ find, send: sending, onWarning }: LinkParts) {
   let problem: string | null = null;
   let lastAnswerAt: Date | null = null;
   let failures = 0;
+  /** Why Rouse takes no beats: another question that it answers does not change that. */
+  let beatsRefused: string | null = null;
+  let isAnswering = true;
   const counts = { retries: 0, dropped: 0 };
   const waiting: (() => number)[] = [];
   const troubled = new Set<() => unknown>();
@@ -62,6 +65,11 @@ export function openLink({ find, send: sending, onWarning }: LinkParts) {
 
   const later = (slow: boolean, waitMs = 0): Outcome => ({ kind: "later", waitMs, slow });
 
+  function refuseBeats(why: string): Outcome {
+    beatsRefused = why;
+    return refuse(why);
+  }
+
   /** Only a person can change this: it is said once, and tried again now and then. */
   function refuse(why: string): Outcome {
     become("refused", why);
@@ -72,8 +80,14 @@ export function openLink({ find, send: sending, onWarning }: LinkParts) {
     return later(true);
   }
 
+  function unanswered(why: string): Outcome {
+    isAnswering = false;
+    return refuse(why);
+  }
+
   function missed(why: string, waitMs = 0): Outcome {
     failures += 1;
+    isAnswering = false;
     // It may have been started again elsewhere.
     line = null;
     become("retrying", why);
@@ -88,7 +102,7 @@ export function openLink({ find, send: sending, onWarning }: LinkParts) {
   async function exchange(call: LinkCall): Promise<Outcome> {
     try {
       const found = line ?? (await find());
-      if (typeof found === "string") return refuse(found);
+      if (typeof found === "string") return unanswered(found);
       line = found;
       return await ask(found, call);
     } catch (error) {
@@ -104,12 +118,12 @@ export function openLink({ find, send: sending, onWarning }: LinkParts) {
     const waitMs = readRetryAfter(answer.retryAfter) ?? 0;
     if (!isProblem(body)) {
       if (status === 429 || status >= 500) return missed(`${at.base} answers ${status}`, waitMs);
-      return refuse(faultOf(at, answer).message);
+      return unanswered(faultOf(at, answer).message);
     }
     const fault = faultOf(at, answer);
     if (status === 401) {
       line = null;
-      return refuse(`it refuses the token (${fault.message})`);
+      return unanswered(`it refuses the token (${fault.message})`);
     }
     if (status === 429 || status >= 500 || fault.retryable) return missed(fault.message, waitMs);
     return heard({ kind: "refused", fault, status });
@@ -117,15 +131,24 @@ export function openLink({ find, send: sending, onWarning }: LinkParts) {
 
   function heard<O extends Outcome>(outcome: O): O {
     failures = 0;
+    isAnswering = true;
     lastAnswerAt = new Date();
-    become("connected", null);
+    if (beatsRefused === null) become("connected", null);
+    else if (!isOver()) [state, problem] = ["refused", beatsRefused];
     return outcome;
   }
 
   return {
     exchange,
     warnOnce,
-    refuse,
+    refuseBeats,
+    /** A beat was taken. */
+    takeBeats(): void {
+      beatsRefused = null;
+      become("connected", null);
+    },
+    /** The last that was asked was answered, or nothing was asked yet. */
+    isAnswering: (): boolean => isAnswering,
     isOver,
     tellMistake: (error: unknown): void =>
       warnOnce("mistake", `an answer could not be understood: ${error instanceof Error ? error.message : error}`),

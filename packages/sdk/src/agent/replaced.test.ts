@@ -34,7 +34,13 @@ describe("a process that was replaced", () => {
     const spool = spoolOf(home);
     const { agent } = rouse.agent({ task: "t", env: { ROUSE_HOME: home } });
     const ran: string[] = [];
-    const step = (name: string, until = async () => {}) => ({ name, run: () => void ran.push(name) ?? until() });
+    const step = (name: string, until = async () => {}) => ({
+      name,
+      run() {
+        ran.push(name);
+        return until();
+      },
+    });
     const replaced = async (): Promise<void> => {
       replace(rouse);
       await rouse.until(() => agent.signal.aborted);

@@ -216,8 +216,7 @@ export function saveInOrder({ who, link, breakers, mayBegin, isKeptOut, openSpoo
       });
     });
     sender.wake();
-    const { state: how } = link.connection();
-    if (isHeldUp || isKeptOut() || !(how === "connected" || how === "connecting")) void keepAll();
+    if (isHeldUp || isKeptOut() || !link.isAnswering()) void keepAll();
     return awaited(saved);
   }
 

@@ -168,6 +168,25 @@ describe("a beat that is refused whatever is changed about it", () => {
   });
 });
 
+it("the connection is refused while beats are, whatever else is answered, until a beat is taken", async () => {
+  const rouse = scriptedRouse();
+  let isRefused = false;
+  rouse.script.instead = ({ path }) =>
+    isRefused && path === "/api/v1/heartbeats" ? problem(403, "forbidden", "only for x") : undefined;
+  const { agent, warnings } = rouse.agent({ task: "t" });
+  await rouse.until(() => rouse.beats().length === 1);
+  isRefused = true;
+  await rouse.until(() => agent.connection().state === "refused");
+  expect(await agent.checkpoint(1, {})).toEqual({ state: "saved", step: 1 });
+  expect(await agent.checkpoint(2, {})).toEqual({ state: "saved", step: 2 });
+  expect(agent.connection()).toMatchObject({ state: "refused", problem: "only for x" });
+  expect(warnings).toHaveLength(1);
+  isRefused = false;
+  await agent.finish();
+  expect(rouse.beats().at(-1)?.status).toBe("FINISHED");
+  expect(agent.connection().problem).toBeNull();
+});
+
 it("a beat that arrives damaged again and again goes without a checksum", async () => {
   const rouse = scriptedRouse();
   rouse.script.instead = ({ path, body }) =>

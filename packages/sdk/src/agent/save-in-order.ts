@@ -140,12 +140,12 @@ export function saveInOrder({ who, link, breakers, mayBegin, isKeptOut, openSpoo
       newest = (outcome.body as { id: string }).id;
       onSaved(one.step);
       one.caller?.resolve({ state: "saved", step: one.step });
-    } else if (one.caller !== null) one.caller.reject(outcome.fault);
+    } else if (one.caller !== null) one.caller.reject(inAuthorsWords(one, outcome.fault));
     else if (!one.inherited || outcome.fault.code !== "checkpoint-refused")
       // One of an earlier life that is older than what Rouse has is no loss.
       link.warnOnce(
         `checkpoint ${one.step}`,
-        `the checkpoint of step ${one.step} was not taken: ${outcome.fault.message}`,
+        `the checkpoint of step ${one.step} was not taken: ${inAuthorsWords(one, outcome.fault).message}`,
       );
     one.caller = null;
     queue.shift();
@@ -250,6 +250,16 @@ export function saveInOrder({ who, link, breakers, mayBegin, isKeptOut, openSpoo
 }
 
 export type CheckpointSaver = ReturnType<typeof saveInOrder>;
+
+/** What Rouse says of a step back names a field that only the HTTP API has. */
+function inAuthorsWords({ step }: Waiting, fault: Fault): Fault {
+  const newest = /^step \d+ comes before step (\d+)/.exec(fault.message)?.[1];
+  if (fault.code !== "checkpoint-refused" || newest === undefined) return fault;
+  return new Fault(
+    fault.code,
+    `step ${step} comes before step ${newest}, which is saved already: give it number ${newest} or a higher one, or, to begin anew, the agent another task`,
+  );
+}
 
 const isNewest = (body: unknown): boolean => isObject(body) && Array.isArray(body["checkpoints"]);
 

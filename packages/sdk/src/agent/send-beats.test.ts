@@ -1,5 +1,7 @@
+import type { WaitKind } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { ackOf, checksumOf, problem, scriptedRouse, unreachable } from "./scripted-rouse.test-support.ts";
+import { rouse as sdk } from "./start-agent.ts";
 
 const second = <T>(list: readonly T[]): T | undefined => list[1];
 
@@ -54,6 +56,33 @@ describe("an agent that Rouse did not start", () => {
     await rouse.until(() => rouse.beats().at(-1)?.status === "IDLE");
     agent.phase("again");
     await rouse.until(() => rouse.beats().at(-1)?.status === "RUNNING");
+  });
+
+  it("understands the end of a wait as text, and warns once of what is no time", async () => {
+    const rouse = scriptedRouse();
+    const { agent, warnings } = rouse.agent({ beatEveryMs: 3_600_000 });
+    const wait = async (kind: WaitKind, until: unknown) => {
+      agent.waiting(kind, until as Date);
+      return rouse.until(() => rouse.beats().find(({ waitingFor }) => waitingFor === kind));
+    };
+    const end = new Date(Date.now() + 60_000).toISOString();
+    const { waitingUntil = "" } = await wait("provider", end);
+    expect(Math.abs(Date.parse(waitingUntil) - Date.parse(end))).toBeLessThan(1000);
+    expect(warnings).toEqual([]);
+    expect(await wait("input", "tomorrow")).not.toHaveProperty("waitingUntil");
+    expect(await wait("children", new Date("x"))).not.toHaveProperty("waitingUntil");
+    expect(warnings).toEqual(["waiting(…, tomorrow): that is no time, so the wait is told without an end"]);
+  });
+
+  it("ignores a fill that is no share, with one warning", async () => {
+    const rouse = scriptedRouse();
+    const { agent, warnings } = rouse.agent({ beatEveryMs: 3_600_000 });
+    agent.context(0.42);
+    for (const fill of [40, Number.NaN, -1]) agent.context(fill);
+    agent.waiting("input");
+    const beat = await rouse.until(() => rouse.beats().find(({ status }) => status === "WAITING"));
+    expect(beat.healthMetrics).toMatchObject({ context: 0.42 });
+    expect(warnings).toEqual(["context(40) is ignored: the fill is a share from 0 to 1"]);
   });
 
   it("tells many changes with few beats", async () => {
@@ -325,4 +354,10 @@ it("an author's mistakes are said at once", () => {
   expect(() => rouse.agent({ task: "../x" })).toThrow("the task of an agent must be");
   expect(() => rouse.agent({ beatEveryMs: 0 })).toThrow("beatEveryMs is a number from 100");
   expect(() => rouse.agent({ breakers: { external_api: { failureThreshold: 0 } } })).toThrow(RangeError);
+  expect(() => rouse.agent({ breakers: { external_api: { failures: 2 } as object } })).toThrow(
+    'the rules of breaker external_api have no "failures": breakers are { OPERATION: { failureThreshold,',
+  );
+  for (const odd of [2, null])
+    expect(() => rouse.agent({ breakers: { failures: odd } as never })).toThrow(`breaker failures have no "${odd}"`);
+  for (const odd of [null, "w"]) expect(() => sdk.agent(odd as never)).toThrow("an agent is described by an object");
 });

@@ -1,5 +1,4 @@
 import { Fault, type RecoveryContext } from "@rouse/contract";
-import { checkRules } from "../guard/breaker.ts";
 import { type Send, send } from "../send.ts";
 import type { Agent, AgentOptions, AgentStep } from "./agent-api.ts";
 import type { Describing } from "./describe-call.ts";
@@ -9,7 +8,7 @@ import { guardedCalls } from "./guarded-calls.ts";
 import { hearCommands } from "./hear-commands.ts";
 import { type Identity, identify } from "./identity.ts";
 import { openLink } from "./link.ts";
-import { ownBreakers } from "./own-breakers.ts";
+import { checkOwn, ownBreakers } from "./own-breakers.ts";
 import { sendBeats } from "./send-beats.ts";
 import { sendSteps } from "./send-steps.ts";
 import { speakFor } from "./speak-once.ts";
@@ -26,12 +25,14 @@ const running = new Map<string, Agent>();
 export const rouse = {
   /** Begins to tell Rouse of this agent, in the background. Throws only for what its author got wrong. */
   agent(options: AgentOptions = {}): Agent {
+    if (typeof options !== "object" || options === null)
+      throw new Fault("bad-request", 'an agent is described by an object, such as rouse.agent({ id: "writer" })');
     const env = options.env ?? hostProcess()?.env ?? {};
     const who = identify(options, env);
     const { beatEveryMs: everyMs = 5000, breakers = {} } = options;
     if (!(everyMs >= 100 && everyMs <= 86_400_000))
       throw new RangeError(`beatEveryMs is a number from 100 to 86400000, not ${everyMs}`);
-    for (const rules of Object.values(breakers)) checkRules(rules);
+    checkOwn(breakers);
     const key = JSON.stringify([who.id, options.url ?? env["ROUSE_URL"]]);
     const known = running.get(key);
     if (known !== undefined) return known;
@@ -57,7 +58,7 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
   const changed = (): void => {
     if (!isGuest) beats.changed();
   };
-  const facts = gatherFacts(changed);
+  const facts = gatherFacts(changed, link.warnOnce);
   const breakers = ownBreakers(rules, changed);
   const stopping = stopAgent({ onWarning, lastWords: () => sayAll(lastWordsMs.close) });
   const commands = hearCommands({

@@ -4,7 +4,6 @@ import type { Agent, AgentOptions, AgentStep } from "./agent-api.ts";
 import type { Describing } from "./describe-call.ts";
 import { findRouse } from "./find-rouse.ts";
 import { gatherFacts } from "./gather-facts.ts";
-import { guardedCalls } from "./guarded-calls.ts";
 import { hearCommands } from "./hear-commands.ts";
 import { type Identity, identify } from "./identity.ts";
 import { openLink } from "./link.ts";
@@ -110,9 +109,13 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
   });
   // Apart from the beats, and begun at once: a step without a digest is told as unknown.
   const describing: Promise<Describing> = import("./describe-call.ts").catch(() => undescribed);
-  const calls = guardedCalls({
-    ...{ facts, breakers, tell: steps.add, changed, signal: stopping.signal, wait: facts.wait, describing },
-  });
+  // Likewise.
+  const calls = import("./guarded-calls.ts").then(({ guardedCalls }) =>
+    guardedCalls({
+      ...{ facts, breakers, tell: steps.add, changed, signal: stopping.signal, wait: facts.wait, describing },
+    }),
+  );
+  calls.catch(() => undefined);
 
   const flush = (): Promise<unknown> =>
     Promise.all([
@@ -161,7 +164,9 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
     context: facts.context,
     waiting: facts.wait,
     idle: facts.idle,
-    ...calls,
+    tool: async (...given) => (await calls).tool(...given),
+    request: async (...given) => (await calls).request(...given),
+    fetch: async (...given) => (await calls).fetch(...given),
     breaker: (operation, own = {}) => breakers.get(operation, own),
     async checkpoint(step, state, name) {
       const text = writeState(step, state);

@@ -1,3 +1,5 @@
+import { cut } from "./untrusted-text.ts";
+
 /**
  * Masking makes two texts comparable. Every expression is linear: lines are cut to a bounded length first, and no
  * quantifier stands inside another that could match the same characters.
@@ -48,13 +50,6 @@ function without(parts: readonly RegExp[], text: string): string {
   let rest = text;
   for (const part of parts) rest = rest.replace(part, "");
   return rest;
-}
-
-/** Cuts between characters: half a surrogate pair cannot be stored. */
-export function cut(text: string, length: number): string {
-  if (text.length <= length) return text;
-  const last = text.charCodeAt(length - 1);
-  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
 }
 
 /**

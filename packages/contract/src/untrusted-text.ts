@@ -10,3 +10,10 @@ export function printable(text: string, longest = 500): string {
   const shown = text.length > longest ? `${text.slice(0, longest)}…` : text;
   return shown.replace(unprintable, (c) => (c === "\n" || c === "\t" || c === "\r" ? " " : "\ufffd"));
 }
+
+/** Cuts between characters: half a surrogate pair cannot be stored. */
+export function cut(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const last = text.charCodeAt(length - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
+}

@@ -55,6 +55,7 @@ export {
   type Connection,
   MonitoredAgent,
   type Nudge,
+  ReplacedError,
   rouse,
   type SavedStep,
   type StepContext,

@@ -99,8 +99,8 @@ export interface Agent {
   tokens(used: number): void;
   /** Share of the context window that is full, 0 to 1. */
   context(fill: number): void;
-  /** Until the returned function is called, or until then. */
-  waiting(what: WaitKind, until?: Date | number): () => void;
+  /** Until the returned function is called, or until then: a time, its milliseconds, or ISO 8601. */
+  waiting(what: WaitKind, until?: Date | number | string): () => void;
   /** No work at present; the next word about work ends it. */
   idle(): void;
   /** A call of a tool: told to Rouse with what came of it (digests only), behind the breakers `tool_execution` and `tool_execution/NAME`. */

@@ -14,7 +14,7 @@ interface OpenCall {
 }
 
 /** What was said of the work so far. `changed` is told whenever that is worth a beat at once. */
-export function gatherFacts(changed: () => void) {
+export function gatherFacts(changed: () => void, warnOnce: (kind: string, text: string) => void) {
   const waits = new Set<Wait>();
   const open = new Set<OpenCall>();
   let idle = false;
@@ -79,10 +79,15 @@ export function gatherFacts(changed: () => void) {
       if (typeof used === "number" && used > 0 && totals.tokens + used < Number.MAX_SAFE_INTEGER) totals.tokens += used;
     },
     context(share: number): void {
-      if (typeof share === "number" && share >= 0) fill = Math.round(Math.min(share, 1) * 1000) / 1000;
+      if (typeof share !== "number" || !(share >= 0)) return;
+      if (share <= 1) fill = Math.round(share * 1000) / 1000;
+      else warnOnce("context", `context(${shorten(share, 50)}) is ignored: the fill is a share from 0 to 1`);
     },
-    wait(what: WaitKind, until?: Date | number): () => void {
-      const left = until === undefined ? Number.NaN : Number(until) - Date.now();
+    wait(what: WaitKind, until?: Date | number | string): () => void {
+      const end = timeOf(until);
+      if (Number.isNaN(end))
+        warnOnce("until", `waiting(…, ${shorten(until, 50)}): that is no time, so the wait is told without an end`);
+      const left = end === null ? Number.NaN : end - Date.now();
       const wait: Wait = {
         what: asWait(what),
         until: Number.isNaN(left) ? null : steadyNow() + Math.min(left, longestWaitMs),
@@ -129,6 +134,13 @@ function longestOf(open: ReadonlySet<OpenCall>): OpenCall | null {
   let longest: OpenCall | null = null;
   for (const call of open) if (longest === null || (call.timeoutMs ?? 0) > (longest.timeoutMs ?? 0)) longest = call;
   return longest;
+}
+
+/** `null`: none is given. */
+function timeOf(until: unknown): number | null {
+  if (until == null) return null;
+  if (typeof until === "string") return Date.parse(until);
+  return typeof until === "number" || until instanceof Date ? Number(until) : Number.NaN;
 }
 
 const asTimeout = (ms: number | undefined): number | undefined =>

@@ -12,5 +12,6 @@ export type {
   StopRequest,
   ToolOptions,
 } from "./agent-api.ts";
+export { ReplacedError } from "./link.ts";
 export { MonitoredAgent } from "./monitored-agent.ts";
 export { rouse } from "./start-agent.ts";

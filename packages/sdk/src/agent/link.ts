@@ -15,6 +15,11 @@ export type Outcome =
   | { readonly kind: "refused"; readonly fault: Fault; readonly status: number }
   | { readonly kind: "later"; readonly waitMs: number; readonly slow: boolean };
 
+/** Another process speaks for the agent since: what this one does no longer counts, and is kept nowhere. */
+export class ReplacedError extends Error {
+  override readonly name = "ReplacedError";
+}
+
 export interface LinkParts {
   /** Asked anew after every failure: token and address may have changed. */
   readonly find: () => Promise<Line | string>;
@@ -35,6 +40,9 @@ export function openLink({ find, send: sending, onWarning }: LinkParts) {
   let problem: string | null = null;
   let lastAnswerAt: Date | null = null;
   let failures = 0;
+  /** Why Rouse takes no beats: another question that it answers does not change that. */
+  let beatsRefused: string | null = null;
+  let isAnswering = true;
   const counts = { retries: 0, dropped: 0 };
   const waiting: (() => number)[] = [];
   const troubled = new Set<() => unknown>();
@@ -58,6 +66,11 @@ export function openLink({ find, send: sending, onWarning }: LinkParts) {
 
   const later = (slow: boolean, waitMs = 0): Outcome => ({ kind: "later", waitMs, slow });
 
+  function refuseBeats(why: string): Outcome {
+    beatsRefused = why;
+    return refuse(why);
+  }
+
   /** Only a person can change this: it is said once, and tried again now and then. */
   function refuse(why: string): Outcome {
     become("refused", why);
@@ -68,8 +81,14 @@ export function openLink({ find, send: sending, onWarning }: LinkParts) {
     return later(true);
   }
 
+  function unanswered(why: string): Outcome {
+    isAnswering = false;
+    return refuse(why);
+  }
+
   function missed(why: string, waitMs = 0): Outcome {
     failures += 1;
+    isAnswering = false;
     // It may have been started again elsewhere.
     line = null;
     become("retrying", why);
@@ -84,7 +103,7 @@ export function openLink({ find, send: sending, onWarning }: LinkParts) {
   async function exchange(call: LinkCall): Promise<Outcome> {
     try {
       const found = line ?? (await find());
-      if (typeof found === "string") return refuse(found);
+      if (typeof found === "string") return unanswered(found);
       line = found;
       return await ask(found, call);
     } catch (error) {
@@ -100,12 +119,12 @@ export function openLink({ find, send: sending, onWarning }: LinkParts) {
     const waitMs = readRetryAfter(answer.retryAfter) ?? 0;
     if (!isProblem(body)) {
       if (status === 429 || status >= 500) return missed(`${at.base} answers ${status}`, waitMs);
-      return refuse(faultOf(at, answer).message);
+      return unanswered(faultOf(at, answer).message);
     }
     const fault = faultOf(at, answer);
     if (status === 401) {
       line = null;
-      return refuse(`it refuses the token (${fault.message})`);
+      return unanswered(`it refuses the token (${fault.message})`);
     }
     if (status === 429 || status >= 500 || fault.retryable) return missed(fault.message, waitMs);
     return heard({ kind: "refused", fault, status });
@@ -113,8 +132,10 @@ export function openLink({ find, send: sending, onWarning }: LinkParts) {
 
   function heard<O extends Outcome>(outcome: O): O {
     failures = 0;
+    isAnswering = true;
     lastAnswerAt = new Date();
-    become("connected", null);
+    if (beatsRefused === null) become("connected", null);
+    else if (!isOver()) [state, problem] = ["refused", beatsRefused];
     return outcome;
   }
 
@@ -127,7 +148,14 @@ export function openLink({ find, send: sending, onWarning }: LinkParts) {
       return typeof found === "string" ? null : send(found, call);
     },
     warnOnce,
-    refuse,
+    refuseBeats,
+    /** A beat was taken. */
+    takeBeats(): void {
+      beatsRefused = null;
+      become("connected", null);
+    },
+    /** The last that was asked was answered, or nothing was asked yet. */
+    isAnswering: (): boolean => isAnswering,
     isOver,
     tellMistake: (error: unknown): void =>
       warnOnce("mistake", `an answer could not be understood: ${error instanceof Error ? error.message : error}`),
@@ -137,7 +165,7 @@ export function openLink({ find, send: sending, onWarning }: LinkParts) {
     countDropped: (events: number): void => {
       counts.dropped += events;
     },
-    isConnected: (): boolean => state === "connected",
+    isReplaced: (): boolean => state === "replaced",
     /** Resolves when the next try is refused, too. */
     untilRefused: (): Promise<void> => new Promise((resolve) => troubled.add(() => state === "refused" && resolve())),
     /** Told whenever it turns out that nothing can be sent now, or ever. */

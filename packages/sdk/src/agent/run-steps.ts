@@ -44,6 +44,7 @@ export function runSteps({ who, link, saver, life, phase, progress }: StepParts)
 
   return async function steps<S>(list: readonly AgentStep<S>[], initial: S): Promise<S> {
     checkNames(list);
+    saver.refuseReplaced("no step is begun");
     const place = await findPlace();
     if (place !== null) checkPlace(list, place, task);
     const isFresh = place === null;
@@ -54,6 +55,7 @@ export function runSteps({ who, link, saver, life, phase, progress }: StepParts)
     for (const [at, step] of list.entries()) {
       const number = at + 1;
       if (number <= done) continue;
+      saver.refuseReplaced(`step ${number} (${step.name}) is not begun`);
       phase(step.name);
       const context = { number, key: `${task}/${number}/${step.name}`, again: !isFresh && number === done + 1 };
       state = await step.run(state, context);
@@ -107,10 +109,10 @@ export function runSteps({ who, link, saver, life, phase, progress }: StepParts)
         state,
         id: found,
       } = one.body as { step: number; stepName: string; state: unknown; id: string };
-      saver.goOnFrom(found);
+      saver.goOnFrom(found, checkpoints[0]?.id);
       return { step, name: stepName, state, before: before(found, checkpoints) };
     }
-    if (checkpoints.length > 0) saver.goOnFrom(null);
+    if (checkpoints.length > 0) saver.goOnFrom(null, checkpoints[0]?.id);
     return null;
   }
 

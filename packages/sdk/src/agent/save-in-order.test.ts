@@ -103,6 +103,20 @@ describe("checkpoints", () => {
     expect(agent.breaker("checkpoint_write").save()).toMatchObject({ failures: [] });
   });
 
+  it("that go back are refused in words that say what their author can do", async () => {
+    const rouse = scriptedRouse();
+    const said = "step 3 comes before step 5 of the newest checkpoint, c5; to go back, name it as `parent`";
+    rouse.script.instead = ({ path, body }) =>
+      path.endsWith("/checkpoints") && body.step === 3 ? problem(409, "checkpoint-refused", said) : undefined;
+    const { agent } = rouse.agent({ task: "t" });
+    await agent.checkpoint(5, {});
+    await expect(agent.checkpoint(3, {})).rejects.toMatchObject({
+      code: "checkpoint-refused",
+      message:
+        "step 3 comes before step 5, which is saved already: give it number 5 or a higher one, or, to begin anew, the agent another task",
+    });
+  });
+
   it("are never given up: when too many wait, the next is refused aloud", async () => {
     const rouse = scriptedRouse();
     rouse.script.instead = () => unreachable;

@@ -1,5 +1,7 @@
+import type { WaitKind } from "@rouse/contract";
 import { describe, expect, it } from "vitest";
 import { ackOf, checksumOf, problem, scriptedRouse, unreachable } from "./scripted-rouse.test-support.ts";
+import { rouse as sdk } from "./start-agent.ts";
 
 const second = <T>(list: readonly T[]): T | undefined => list[1];
 
@@ -56,6 +58,33 @@ describe("an agent that Rouse did not start", () => {
     await rouse.until(() => rouse.beats().at(-1)?.status === "RUNNING");
   });
 
+  it("understands the end of a wait as text, and warns once of what is no time", async () => {
+    const rouse = scriptedRouse();
+    const { agent, warnings } = rouse.agent({ beatEveryMs: 3_600_000 });
+    const wait = async (kind: WaitKind, until: unknown) => {
+      agent.waiting(kind, until as Date);
+      return rouse.until(() => rouse.beats().find(({ waitingFor }) => waitingFor === kind));
+    };
+    const end = new Date(Date.now() + 60_000).toISOString();
+    const { waitingUntil = "" } = await wait("provider", end);
+    expect(Math.abs(Date.parse(waitingUntil) - Date.parse(end))).toBeLessThan(1000);
+    expect(warnings).toEqual([]);
+    expect(await wait("input", "tomorrow")).not.toHaveProperty("waitingUntil");
+    expect(await wait("children", new Date("x"))).not.toHaveProperty("waitingUntil");
+    expect(warnings).toEqual(["waiting(…, tomorrow): that is no time, so the wait is told without an end"]);
+  });
+
+  it("ignores a fill that is no share, with one warning", async () => {
+    const rouse = scriptedRouse();
+    const { agent, warnings } = rouse.agent({ beatEveryMs: 3_600_000 });
+    agent.context(0.42);
+    for (const fill of [40, Number.NaN, -1]) agent.context(fill);
+    agent.waiting("input");
+    const beat = await rouse.until(() => rouse.beats().find(({ status }) => status === "WAITING"));
+    expect(beat.healthMetrics).toMatchObject({ context: 0.42 });
+    expect(warnings).toEqual(["context(40) is ignored: the fill is a share from 0 to 1"]);
+  });
+
   it("tells many changes with few beats", async () => {
     const rouse = scriptedRouse();
     const { agent } = rouse.agent({ beatEveryMs: 3_600_000 });
@@ -81,6 +110,22 @@ describe("an agent that Rouse did not start", () => {
     expect(rouse.beats().at(-1)).toMatchObject({ status: "FAILED", errorCount: 1 });
     expect(rouse.steps()).toMatchObject([{ kind: "error", text_digest: expect.stringMatching(/^[0-9a-f]{16}$/) }]);
     expect(JSON.stringify(rouse.asked)).not.toContain("secret");
+  });
+});
+
+describe("last words", () => {
+  it("arrive when Rouse is back while they are waited for, however long it was away", async () => {
+    const rouse = scriptedRouse();
+    const { agent } = rouse.agent();
+    await rouse.until(() => rouse.beats().length === 1);
+    let left = Number.POSITIVE_INFINITY;
+    rouse.script.instead = ({ path }) => (path === "/api/v1/heartbeats" && left-- > 0 ? unreachable : undefined);
+    await rouse.until(() => agent.connection().retries === 2);
+    left = 3;
+    await agent.finish();
+    expect(left).toBeLessThan(0);
+    expect(rouse.beats().at(-1)?.status).toBe("FINISHED");
+    expect(agent.connection()).toMatchObject({ state: "closed", waiting: 0 });
   });
 });
 
@@ -150,6 +195,25 @@ describe("a beat that is refused whatever is changed about it", () => {
     expect(rouse.beats()).toHaveLength(6);
     expect(warnings).toEqual([expect.stringContaining(`refused as ${because}`)]);
   });
+});
+
+it("the connection is refused while beats are, whatever else is answered, until a beat is taken", async () => {
+  const rouse = scriptedRouse();
+  let isRefused = false;
+  rouse.script.instead = ({ path }) =>
+    isRefused && path === "/api/v1/heartbeats" ? problem(403, "forbidden", "only for x") : undefined;
+  const { agent, warnings } = rouse.agent({ task: "t" });
+  await rouse.until(() => rouse.beats().length === 1);
+  isRefused = true;
+  await rouse.until(() => agent.connection().state === "refused");
+  expect(await agent.checkpoint(1, {})).toEqual({ state: "saved", step: 1 });
+  expect(await agent.checkpoint(2, {})).toEqual({ state: "saved", step: 2 });
+  expect(agent.connection()).toMatchObject({ state: "refused", problem: "only for x" });
+  expect(warnings).toHaveLength(1);
+  isRefused = false;
+  await agent.finish();
+  expect(rouse.beats().at(-1)?.status).toBe("FINISHED");
+  expect(agent.connection().problem).toBeNull();
 });
 
 it("a beat that arrives damaged again and again goes without a checksum", async () => {
@@ -290,4 +354,10 @@ it("an author's mistakes are said at once", () => {
   expect(() => rouse.agent({ task: "../x" })).toThrow("the task of an agent must be");
   expect(() => rouse.agent({ beatEveryMs: 0 })).toThrow("beatEveryMs is a number from 100");
   expect(() => rouse.agent({ breakers: { external_api: { failureThreshold: 0 } } })).toThrow(RangeError);
+  expect(() => rouse.agent({ breakers: { external_api: { failures: 2 } as object } })).toThrow(
+    'the rules of breaker external_api have no "failures": breakers are { OPERATION: { failureThreshold,',
+  );
+  for (const odd of [2, null])
+    expect(() => rouse.agent({ breakers: { failures: odd } as never })).toThrow(`breaker failures have no "${odd}"`);
+  for (const odd of [null, "w"]) expect(() => sdk.agent(odd as never)).toThrow("an agent is described by an object");
 });

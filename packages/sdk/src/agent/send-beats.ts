@@ -1,9 +1,9 @@
 import { type Command, canonicalJson, type Heartbeat, type HeartbeatAck } from "@rouse/contract";
 import { isObject } from "../read-recovery.ts";
+import type { OwnBreakers } from "./calls/own-breakers.ts";
 import type { Facts } from "./gather-facts.ts";
 import type { Identity } from "./identity.ts";
 import type { Link, LinkCall, Outcome } from "./link.ts";
-import type { OwnBreakers } from "./own-breakers.ts";
 import { sendUntilAnswered } from "./send-until-answered.ts";
 import { afterMs, hashOf, steadyNow } from "./surroundings.ts";
 import { tellTime } from "./tell-time.ts";
@@ -76,7 +76,7 @@ export function sendBeats(parts: BeatParts) {
       const outcome = await link.exchange(await callFor(message));
       // Its name or its token is wrong: that is for a person, and the same again is sent rarely.
       const isNo = outcome.kind === "refused" && message.kind !== "look" && outcome.fault.code !== "agent-unknown";
-      const answer = isNo ? link.refuse(outcome.fault.message) : outcome;
+      const answer = isNo ? link.refuseBeats(outcome.fault.message) : outcome;
       if (message.kind === "begin") keptOut = answer.kind === "later";
       return answer;
     },
@@ -161,6 +161,7 @@ export function sendBeats(parts: BeatParts) {
   function begin(outcome: Settled): Message | null {
     begun = true;
     if (outcome.kind === "answered") {
+      link.takeBeats();
       if (life === null) life = Number((outcome.body as { incarnation: number }).incarnation);
       else number = highest(numbered(outcome.body, life));
     }
@@ -191,6 +192,7 @@ export function sendBeats(parts: BeatParts) {
     const ack = outcome.body as HeartbeatAck;
     if (ack.status === "rejected") return rejected(message, ack);
     repairs = 0;
+    link.takeBeats();
     // A number that was never sent before, and yet was heard: somebody else numbers beats of this agent.
     const clashes = ack.status !== "accepted" && attempts === 1;
     if (clashes) {
@@ -226,7 +228,7 @@ export function sendBeats(parts: BeatParts) {
 
   /** The next try is the next beat, which may be another one. */
   function refused(why: string): null {
-    link.refuse(why);
+    link.refuseBeats(why);
     plan(steadyNow() + Math.max(everyMs, 30_000));
     return null;
   }

@@ -1,5 +1,5 @@
 import type { Outcome } from "./link.ts";
-import { afterMs } from "./surroundings.ts";
+import { afterMs, steadyNow } from "./surroundings.ts";
 
 type Settled = Exclude<Outcome, { kind: "later" }>;
 
@@ -17,6 +17,9 @@ export interface Sending<M> {
 
 const first = 500;
 const longest = 30_000;
+/** While somebody waits for the last words. */
+const hurried = { first, longest: first };
+const hurryMs = 5000;
 const slow = { first: 30_000, longest: 300_000 };
 
 /** Sends one message after the other; each again, unchanged, until it is answered. Waiting keeps no program alive. */
@@ -28,6 +31,7 @@ export function sendUntilAnswered<M>({ take, send, settle, isOver, onRetry, onMi
   let attempts = 0;
   let tried = 0;
   let hurry: (() => void) | null = null;
+  let hurriesUntil = 0;
   const watchers = new Set<() => void>();
 
   async function run(): Promise<void> {
@@ -77,7 +81,7 @@ export function sendUntilAnswered<M>({ take, send, settle, isOver, onRetry, onMi
   }
 
   function pause({ waitMs, slow: isSlow }: Extract<Outcome, { kind: "later" }>): Promise<void> {
-    const pace = isSlow ? slow : { first, longest };
+    const pace = isSlow ? slow : steadyNow() < hurriesUntil ? hurried : { first, longest };
     const grown = Math.min(pace.longest, pace.first * 2 ** Math.min(tried - 1, 20));
     // Half of it is chance, so that a thousand agents do not return together.
     const wait = Math.max(grown * (0.5 + Math.random() / 2), Math.min(waitMs, 3_600_000) * (1 + Math.random() / 10));
@@ -107,8 +111,9 @@ export function sendUntilAnswered<M>({ take, send, settle, isOver, onRetry, onMi
   return {
     /** There may be something to send. */
     wake,
-    /** Tries again now instead of later. */
+    /** Tries again now instead of later, and often for as long as last words are waited for. */
     hurry(): void {
+      hurriesUntil = steadyNow() + hurryMs;
       hurry?.();
     },
     current: (): M | null => current,

@@ -1,12 +1,15 @@
+import { canonicalJson } from "@rouse/contract";
 import { isObject } from "../read-recovery.ts";
 import { parseOrNull } from "../send.ts";
-import { type Environment, type Files, homeIn, hostProcess, loadFiles } from "./surroundings.ts";
+import { type Environment, type Files, hashOf, homeIn, hostProcess, loadFiles } from "./surroundings.ts";
 
 /** A checkpoint as it waits. `text`: the state as JSON. */
 export interface WaitingCheckpoint {
   readonly step: number;
   readonly name: string;
   readonly text: string;
+  /** The newest that Rouse was known to have when this one was made; absent where that was not known. */
+  readonly after?: string | undefined;
 }
 
 export interface Spooled extends WaitingCheckpoint {
@@ -46,9 +49,17 @@ function spoolIn(files: Files, folder: string): Spool {
     if (found?.isFile() !== true || found.size > largestFile) return [];
     const said = parseOrNull(await files.readFile(`${folder}/${file}`, "utf8").catch(() => ""));
     if (!isObject(said) || !("state" in said)) return [];
-    const { step, name, state } = said;
+    const { step, name, state, after } = said;
     if (!Number.isInteger(step) || typeof name !== "string") return [];
-    return [{ step: Number(step), name, text: JSON.stringify(state), file }];
+    return [
+      {
+        step: Number(step),
+        name,
+        text: JSON.stringify(state),
+        file,
+        after: typeof after === "string" ? after : undefined,
+      },
+    ];
   }
 
   async function writeSynced(path: string, text: string): Promise<void> {
@@ -77,12 +88,15 @@ function spoolIn(files: Files, folder: string): Spool {
       for (const name of names) read_.push(...(await read(name)));
       return read_;
     },
-    async keep({ step, name, text }) {
+    async keep({ step, name, text, after }) {
       await files.mkdir(folder, { recursive: true, mode: 0o700 });
       const file = `${String(++number).padStart(12, "0")}-${hostProcess()?.pid}.json`;
       const unfinished = `${folder}/${file}.unfinished`;
       await files.rm(unfinished, { force: true });
-      await writeSynced(unfinished, `{"step":${step},"name":${JSON.stringify(name)},"state":${text}}`);
+      await writeSynced(
+        unfinished,
+        `{"step":${step},"name":${JSON.stringify(name)}${after === undefined ? "" : `,"after":${JSON.stringify(after)}`},"state":${text}}`,
+      );
       await files.rename(unfinished, `${folder}/${file}`);
       await syncFolder();
       return file;
@@ -96,3 +110,35 @@ const fileName = /^[0-8]\d{11}-\d+\.json$/;
 
 /** Four times the largest state of a checkpoint. */
 const largestFile = 64 * 1024 * 1024;
+
+/** The newest checkpoint of a task, as Rouse lists it. */
+export interface Newest {
+  readonly id: string;
+  readonly step: number;
+  readonly stateHash: unknown;
+}
+
+export function newestOf(body: unknown): Newest | null {
+  const [first] = (body as { checkpoints: readonly unknown[] }).checkpoints;
+  if (!isObject(first) || typeof first["id"] !== "string" || typeof first["step"] !== "number") return null;
+  return { id: first["id"], step: first["step"], stateHash: first["stateHash"] };
+}
+
+/**
+ * Which of those that an earlier life left are not to be sent any more. `gone`: all of them. `lost`: those that Rouse
+ * does not have, because another life saved a step as far or farther meanwhile.
+ */
+export async function findOvertaken<C extends WaitingCheckpoint>(
+  left: readonly C[],
+  newest: Newest | null,
+): Promise<{ readonly gone: readonly C[]; readonly lost: readonly C[] }> {
+  if (newest === null) return { gone: [], lost: [] };
+  // Only its answer was lost: what was made after it goes on from it. Sent again, it is the one that is there.
+  for (const [at, one] of left.entries()) if (await isSame(one, newest)) return { gone: left.slice(0, at), lost: [] };
+  const lost = left.filter(({ step, after }) => step <= newest.step && after !== newest.id);
+  return { gone: lost, lost };
+}
+
+async function isSame({ step, text }: WaitingCheckpoint, newest: Newest): Promise<boolean> {
+  return step === newest.step && (await hashOf(canonicalJson(parseOrNull(text)))) === newest.stateHash;
+}

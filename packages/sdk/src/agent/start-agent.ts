@@ -1,15 +1,13 @@
 import { Fault, type RecoveryContext } from "@rouse/contract";
-import { checkRules } from "../guard/breaker.ts";
 import { type Send, send } from "../send.ts";
 import type { Agent, AgentOptions, AgentStep } from "./agent-api.ts";
-import type { Describing } from "./describe-call.ts";
+import type { Describing } from "./calls/describe-call.ts";
+import { checkOwn, ownBreakers } from "./calls/own-breakers.ts";
 import { findRouse } from "./find-rouse.ts";
 import { gatherFacts } from "./gather-facts.ts";
-import { guardedCalls } from "./guarded-calls.ts";
 import { hearCommands } from "./hear-commands.ts";
 import { type Identity, identify } from "./identity.ts";
 import { openLink } from "./link.ts";
-import { ownBreakers } from "./own-breakers.ts";
 import { sendBeats } from "./send-beats.ts";
 import { sendSteps } from "./send-steps.ts";
 import { speakFor } from "./speak-once.ts";
@@ -26,12 +24,14 @@ const running = new Map<string, Agent>();
 export const rouse = {
   /** Begins to tell Rouse of this agent, in the background. Throws only for what its author got wrong. */
   agent(options: AgentOptions = {}): Agent {
+    if (typeof options !== "object" || options === null)
+      throw new Fault("bad-request", 'an agent is described by an object, such as rouse.agent({ id: "writer" })');
     const env = options.env ?? hostProcess()?.env ?? {};
     const who = identify(options, env);
     const { beatEveryMs: everyMs = 5000, breakers = {} } = options;
     if (!(everyMs >= 100 && everyMs <= 86_400_000))
       throw new RangeError(`beatEveryMs is a number from 100 to 86400000, not ${everyMs}`);
-    for (const rules of Object.values(breakers)) checkRules(rules);
+    checkOwn(breakers);
     const key = JSON.stringify([who.id, options.url ?? env["ROUSE_URL"]]);
     const known = running.get(key);
     if (known !== undefined) return known;
@@ -57,10 +57,10 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
   const changed = (): void => {
     if (!isGuest) beats.changed();
   };
-  const facts = gatherFacts(changed);
+  const facts = gatherFacts(changed, link.warnOnce);
   const breakers = ownBreakers(rules, changed, (operation, text) => link.warnOnce(`breaker ${operation}`, text));
   let doubtRules = (): void => undefined;
-  import("./follow-breaker-rules.ts").then(
+  import("./calls/follow-breaker-rules.ts").then(
     (module) => {
       doubtRules = module.followBreakerRules({ agentId: who.id, link, obey: breakers.obey });
     },
@@ -116,10 +116,14 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
     onReplaced: (message) => void stopping.stop({ because: "replaced", message }),
   });
   // Apart from the beats, and begun at once: a step without a digest is told as unknown.
-  const describing: Promise<Describing> = import("./describe-call.ts").catch(() => undescribed);
-  const calls = guardedCalls({
-    ...{ facts, breakers, tell: steps.add, changed, signal: stopping.signal, wait: facts.wait, describing },
-  });
+  const describing: Promise<Describing> = import("./calls/describe-call.ts").catch(() => undescribed);
+  // Likewise.
+  const calls = import("./calls/guarded-calls.ts").then(({ guardedCalls }) =>
+    guardedCalls({
+      ...{ facts, breakers, tell: steps.add, changed, signal: stopping.signal, wait: facts.wait, describing },
+    }),
+  );
+  calls.catch(() => undefined);
 
   const flush = (): Promise<unknown> =>
     Promise.all([
@@ -168,7 +172,9 @@ function start(who: Identity, options: AgentOptions, everyMs: number, env: Envir
     context: facts.context,
     waiting: facts.wait,
     idle: facts.idle,
-    ...calls,
+    tool: async (...given) => (await calls).tool(...given),
+    request: async (...given) => (await calls).request(...given),
+    fetch: async (...given) => (await calls).fetch(...given),
     breaker: (operation, own = {}) => breakers.give(operation, own),
     async checkpoint(step, state, name) {
       const text = writeState(step, state);

@@ -1,6 +1,6 @@
+import type { OwnBreakers } from "./calls/own-breakers.ts";
 import type { Identity } from "./identity.ts";
 import type { Link } from "./link.ts";
-import type { OwnBreakers } from "./own-breakers.ts";
 import { runSteps } from "./run-steps.ts";
 import { saveInOrder } from "./save-in-order.ts";
 import { openSpool } from "./spool.ts";

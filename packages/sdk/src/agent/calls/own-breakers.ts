@@ -7,8 +7,8 @@ import {
   createBreaker,
   judgeError,
   judgeValue,
-} from "../guard/breaker.ts";
-import { guardAllTools } from "../guard/guard-all-tools.ts";
+} from "../../guard/breaker.ts";
+import { guardAllTools } from "../../guard/guard-all-tools.ts";
 import type { OwnersRules } from "./follow-breaker-rules.ts";
 
 type Rules = Readonly<Record<string, Partial<BreakerRules>>>;
@@ -47,9 +47,23 @@ const operationOf = (name: string): string =>
     .slice(0, 200) || "operation";
 const plain = (name: string): string => name.replaceAll(/[^\w.:@+/-]/g, "_");
 
+const ruleNames = ["failureThreshold", "recoveryTimeout", "halfOpenRequests"];
+
+/** Throws for rules that its author got wrong: a mistyped one would leave the usual in force, without a word. */
+export function checkOwn(given: Rules): void {
+  for (const [operation, rules] of Object.entries(given)) {
+    const isRules = typeof rules === "object" && rules !== null;
+    const odd = isRules ? Object.keys(rules).find((name) => !ruleNames.includes(name)) : String(rules);
+    if (odd !== undefined)
+      throw new RangeError(
+        `the rules of breaker ${operation} have no "${odd}": breakers are { OPERATION: { ${ruleNames.join(", ")} } }`,
+      );
+    checkRules(rules);
+  }
+}
+
 /** The breakers of one agent, one for each operation, and what Rouse has not heard of them yet. */
 export function ownBreakers(given: Rules, changed: () => void, warn: (about: string, text: string) => void) {
-  for (const rules of Object.values(given)) checkRules(rules);
   const own: Rules = Object.fromEntries(Object.entries(given).map(([name, rules]) => [operationOf(name), rules]));
   const all = new Map<string, CircuitBreaker>();
   let owners: OwnersRules = () => undefined;

@@ -1,5 +1,5 @@
 import type { BreakerRules, BreakerSettings } from "@rouse/contract";
-import type { Link } from "./link.ts";
+import type { Link } from "../link.ts";
 
 /**
  * What the owner of Rouse wants of an agent's breaker, by its operation and by what stands before the first slash of
@@ -48,7 +48,7 @@ export function followBreakerRules({ agentId, link, obey }: RulesParts): () => v
 
   link.onAnswer(() => void ask());
   link.onTrouble(doubt);
-  if (link.isConnected()) void ask();
+  if (link.connection().state === "connected") void ask();
   return doubt;
 }
 

@@ -1,10 +1,11 @@
 import type { StepEvent, WaitKind } from "@rouse/contract";
-import { BreakerOpenError, isBrokenOff } from "../guard/breaker.ts";
-import type { Agent, ToolOptions } from "./agent-api.ts";
+import { BreakerOpenError, isBrokenOff } from "../../guard/breaker.ts";
+import type { Agent, ToolOptions } from "../agent-api.ts";
+import { type Facts, shorten } from "../gather-facts.ts";
+import { afterMs } from "../surroundings.ts";
 import type { Describing } from "./describe-call.ts";
-import { type Facts, shorten } from "./gather-facts.ts";
+import { guardedFetch } from "./guarded-fetch.ts";
 import { type OwnBreakers, targetOf } from "./own-breakers.ts";
-import { afterMs } from "./surroundings.ts";
 
 /** A call that takes longer is told as open at once. */
 const toldAfterMs = 1000;
@@ -31,9 +32,6 @@ interface CallParts {
 /** Calls of tools, models and other services: told to Rouse in passing, and behind breakers. */
 export function guardedCalls({ facts, breakers, tell, changed, signal: stopping, wait, describing }: CallParts) {
   let calls = 0;
-  // Apart from the beats, and begun at once.
-  const fetching = import("./guarded-fetch.ts");
-  fetching.catch(() => undefined);
 
   /** Open until the returned function is called. */
   function open(kind: "tool" | "model", name: string, timeoutMs?: number): () => void {
@@ -135,14 +133,13 @@ export function guardedCalls({ facts, breakers, tell, changed, signal: stopping,
     });
   }
 
-  const guardedFetch: Agent["fetch"] = async (input, init) =>
-    (await fetching).guardedFetch({ facts, breakers, wait, open, untilStop }, input, init);
+  const fetch: Agent["fetch"] = (input, init) => guardedFetch({ facts, breakers, wait, open, untilStop }, input, init);
 
   /** Whoever asks for something while the agent stops has a reason to. */
   const untilStop = (own: AbortSignal | undefined) =>
     stopping.aborted ? { signal: own, release: () => undefined } : joinSignals(stopping, own);
 
-  return { tool, request, fetch: guardedFetch };
+  return { tool, request, fetch };
 }
 
 /** The author's slip, such as forgotten arguments: no failure of the tool. */

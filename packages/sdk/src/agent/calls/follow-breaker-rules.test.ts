@@ -1,13 +1,13 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import type { CircuitBreaker } from "../guard/breaker.ts";
-import type { Agent } from "./agent-api.ts";
+import type { CircuitBreaker } from "../../guard/breaker.ts";
+import type { Agent } from "../agent-api.ts";
 import {
   type Instead,
   problem,
   type ScriptedRouse,
   scriptedRouse,
   unreachable,
-} from "./scripted-rouse.test-support.ts";
+} from "../scripted-rouse.test-support.ts";
 
 const path = "/api/v1/agents/w/breaker-rules";
 const usual = { failure_threshold: 3, recovery_timeout_seconds: 60, half_open_requests: 1 };

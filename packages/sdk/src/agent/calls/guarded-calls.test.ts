@@ -1,9 +1,9 @@
 import { getEventListeners } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
-import { listen } from "../fake-api.test-support.ts";
-import { BreakerOpenError } from "../guard/breaker.ts";
-import type { Agent } from "./agent-api.ts";
-import { problem, scriptedRouse } from "./scripted-rouse.test-support.ts";
+import { listen } from "../../fake-api.test-support.ts";
+import { BreakerOpenError } from "../../guard/breaker.ts";
+import type { Agent } from "../agent-api.ts";
+import { problem, scriptedRouse } from "../scripted-rouse.test-support.ts";
 
 const down = (): Promise<never> => Promise.reject(new Error("down"));
 const fails = (call: Promise<unknown>): Promise<unknown> => call.catch((error: unknown) => error);

@@ -1,7 +1,7 @@
-import { BreakerOpenError, isBrokenOff } from "../guard/breaker.ts";
-import { fetchWithRetry, RetryAfterError } from "../guard/retry.ts";
-import type { Agent } from "./agent-api.ts";
-import type { Facts } from "./gather-facts.ts";
+import { BreakerOpenError, isBrokenOff } from "../../guard/breaker.ts";
+import { fetchWithRetry, RetryAfterError } from "../../guard/retry.ts";
+import type { Agent } from "../agent-api.ts";
+import type { Facts } from "../gather-facts.ts";
 import { type OwnBreakers, targetOf } from "./own-breakers.ts";
 
 interface FetchParts {

@@ -89,7 +89,8 @@ describe(`examples/careful-agent, killed at random ${kills} times (E2E_SEED=${se
       // Random moments are what is tried here. Most of them fall between an effect and the checkpoint after it.
       const [kind, anyTime, soonAfter] = [random(), random() * 1000, random() * 5];
       if (kind < 0.3 || model.board.size >= files - 1) await pause(anyTime);
-      else await (kind < 0.5 ? pinned() : written()).then(() => pause(soonAfter));
+      // Once the last note but one is written and not pinned, nothing more may come before the next kill.
+      else await Promise.race([kind < 0.5 ? pinned() : written(), pause(3000)]).then(() => pause(soonAfter));
       const isDaemonsTurn = random() < 0.2;
       const isFirst = random() < 0.5;
       if (isDaemonsTurn && isFirst) await daemon.end("SIGKILL");

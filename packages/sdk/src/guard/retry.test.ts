@@ -261,7 +261,8 @@ it("waits between tries, and says before which try", async () => {
     ...{ firstMs: 20, random: () => 0.999 },
     onRetry: ({ attempt }) => told.push(attempt),
   });
-  expect(performance.now() - begin).toBeGreaterThanOrEqual(58);
+  // Timers count in whole milliseconds, and may come one early.
+  expect(performance.now() - begin).toBeGreaterThanOrEqual(55);
   expect(told).toEqual([2, 3]);
 });
 

@@ -173,9 +173,9 @@ export function judgeTaskClocks({ now, violated, policy, tasks, blind, faults, p
         watch,
         `${taskId} has been worked on for ${minutes(worked(watch))}, and its timeout of ${minutes(timeout)} was not told`,
       );
-    // In a freeze it stays where it is.
+    // In a freeze it stays where it is, and after a gap for as long as a stall is looked at anew.
     const free = frozen ? 0 : now() - Math.max(watch.timedOutAt ?? now(), thawedAt);
-    if (watch.timedOutAt !== null && Math.min(free, seen) > late)
+    if (watch.timedOutAt !== null && Math.min(free, seen - policy.recheck) > late)
       forgotten(
         watch,
         `${taskId} timed out ${minutes(now() - watch.timedOutAt)} ago and is still ${task.claim?.agentId}'s`,

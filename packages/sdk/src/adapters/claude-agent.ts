@@ -19,26 +19,33 @@ export function watchClaudeAgent(agent: Agent) {
   const input = promptWhenIdle(nudges);
   const tools = new Map<unknown, OpenCall>();
   let model: Promise<OpenCall | null> = Promise.resolve(null);
-  let carried: Carried[] = [];
+  let carried: Carried | null = null;
+  /** Those of a prompt of ours stay in the conversation, whatever prompt comes after it. */
+  let prompted: Carried | null = null;
 
   /** Claude is about to be asked, with the nudges that wait. */
-  function ask(hookEventName: "UserPromptSubmit" | "PostToolBatch" | "Stop", own: Carried | null = null): Answer {
-    unanswered((call) => call.cancel()); // one that nothing was heard of: a prompt came while Claude was at work
+  function ask(hookEventName: "UserPromptSubmit" | "PostToolBatch" | "Stop"): Answer {
+    // One that nothing was heard of: a prompt came while Claude was at work.
+    void model.then((call) => call?.cancel());
+    carried?.unanswered();
+    carried = null;
     model = calls.model(service).catch(() => null); // Claude Code asks whether our breaker is open or not
-    const added = nudges.areWaiting() ? nudges.take() : null;
-    carried = [own, added].filter((one) => one !== null);
-    return added === null ? {} : { hookSpecificOutput: { hookEventName, additionalContext: added.texts.join("\n") } };
+    if (!nudges.areWaiting()) return {};
+    carried = nudges.take();
+    return { hookSpecificOutput: { hookEventName, additionalContext: carried.texts.join("\n") } };
   }
 
   function answered(): void {
     void model.then((call) => call?.end());
-    for (const each of carried) each.answered();
+    carried?.answered();
+    prompted?.answered();
     input.answered();
   }
 
   function unanswered(how: (call: OpenCall) => void): void {
     void model.then((call) => call !== null && how(call));
-    for (const each of carried) each.unanswered();
+    carried?.unanswered();
+    prompted?.unanswered();
   }
 
   /** The turn is over, and no hook says so: it was interrupted, broken off, or allowed no more. */
@@ -69,7 +76,10 @@ export function watchClaudeAgent(agent: Agent) {
   }
 
   const hooks = {
-    UserPromptSubmit: listen((said) => ask("UserPromptSubmit", isSubagent(said) ? null : input.begins(said))),
+    UserPromptSubmit: listen((said) => {
+      if (!isSubagent(said)) prompted = input.begins(said) ?? prompted;
+      return ask("UserPromptSubmit");
+    }),
     PreToolUse: listen((said) => {
       if (!isSubagent(said)) answered();
       return beginTool(said);

@@ -56,6 +56,8 @@ describe("a nudge for an idle session of Claude", () => {
     await rouse.until(() => rouse.beats().length > known + 1);
     expect(read()).toEqual([]);
     expect(await fire("UserPromptSubmit", { prompt: "n1" })).toEqual({});
+    // One more prompt that Claude Code puts into the same request.
+    expect(await fire("UserPromptSubmit", { prompt: "mine as well" })).toEqual({});
     expect(await fire("Stop")).toEqual({});
     await rouse.until(() => read().includes("n1"));
     expect(prompts).toEqual(["n1"]);

@@ -101,6 +101,46 @@ describe.each(frameworkNames)("an agent built with %s", (name) => {
     },
   );
 
+  it.skipIf(missing.length > 0 || name !== "claude")(
+    "hears a nudge while its session is idle, and the user's own input goes on",
+    async () => {
+      const daemon = await startDaemon();
+      let wasSeenTooEarly = false;
+      const script: Script = async (number, body) => {
+        if (number === 1) return { say: "It rains." };
+        if (number === 2) {
+          expect(body).toContain(JSON.stringify(fact).slice(1, -1));
+          const heardBefore = (await daemon.rouse.why(name)).beats.accepted;
+          await until(
+            "it has beaten twice",
+            async () => (await daemon.rouse.why(name)).beats.accepted >= heardBefore + 2,
+          );
+          wasSeenTooEarly = (await daemon.events("NUDGE_SEEN")).length > 0;
+          return { say: "I look again." };
+        }
+        expect(body).toContain("And tomorrow?");
+        expect(body.split(JSON.stringify(fact).slice(1, -1))).toHaveLength(2);
+        return { say: "It shines." };
+      };
+      const { program, requests } = await play(script, { ...of(daemon), PROMPT: "stream" });
+      await until("its first turn is over", () => program.stdout().includes("result: It rains."));
+      await until(
+        "Rouse knows that it is idle",
+        async () => (await daemon.rouse.getAgentHealth(name)).activity.kind === "IDLE",
+      );
+      await daemon.rouse.sendNudge(name, fact);
+      const { code, stdout, stderr } = await endOf(program);
+      expect({ code, stderr, said: /^said: (.*)$/m.exec(stdout)?.[1] }, stdout).toEqual({
+        code: 0,
+        stderr: "",
+        said: "It rains. I look again. It shines.",
+      });
+      expect(requests).toHaveLength(3);
+      expect(wasSeenTooEarly).toBe(false);
+      expect(await daemon.events("NUDGE_SEEN")).toHaveLength(1);
+    },
+  );
+
   test("trips the breaker of a tool that fails, and the model reads why", async () => {
     const daemon = await startDaemon();
     const script: Script = (number) => (number <= 6 ? { call: "lookup" } : { say: "I give up." });

@@ -4,39 +4,31 @@
  */
 import type { Agent } from "../agent/agent-api.ts";
 import { type Carried, carryNudges } from "./carry-nudges.ts";
+import { type Answer, listen } from "./claude-hooks.ts";
+import { promptWhenIdle, type Streaming } from "./claude-input.ts";
 import { hearMessages, isSubagent, type Said } from "./claude-messages.ts";
 import { type OpenCall, openCalls } from "./open-calls.ts";
 
 /** Whom Claude Code asks. */
 const service = "anthropic";
 
-interface Answer {
-  readonly hookSpecificOutput?: Output;
-}
-type Output =
-  | { readonly hookEventName: "UserPromptSubmit"; readonly additionalContext: string }
-  | { readonly hookEventName: "PostToolBatch"; readonly additionalContext: string }
-  | { readonly hookEventName: "Stop"; readonly additionalContext: string }
-  | {
-      readonly hookEventName: "PreToolUse";
-      readonly permissionDecision: "deny";
-      readonly permissionDecisionReason: string;
-    };
-
-// biome-ignore lint/suspicious/noExplicitAny: the input of any event
-type Hooks = { hooks: ((input: any) => Promise<Answer>)[] }[];
-
 export function watchClaudeAgent(agent: Agent) {
   const calls = openCalls(agent);
   const messages = hearMessages(agent, calls);
-  const nudges = carryNudges(agent);
+  const nudges = carryNudges(agent, () => input.offer());
+  const input = promptWhenIdle(nudges);
   const tools = new Map<unknown, OpenCall>();
   let model: Promise<OpenCall | null> = Promise.resolve(null);
   let carried: Carried | null = null;
+  /** Those of a prompt of ours stay in the conversation, whatever prompt comes after it. */
+  let prompted: Carried | null = null;
 
   /** Claude is about to be asked, with the nudges that wait. */
   function ask(hookEventName: "UserPromptSubmit" | "PostToolBatch" | "Stop"): Answer {
-    unanswered((call) => call.cancel()); // one that nothing was heard of: a prompt came while Claude was at work
+    // One that nothing was heard of: a prompt came while Claude was at work.
+    void model.then((call) => call?.cancel());
+    carried?.unanswered();
+    carried = null;
     model = calls.model(service).catch(() => null); // Claude Code asks whether our breaker is open or not
     if (!nudges.areWaiting()) return {};
     carried = nudges.take();
@@ -46,11 +38,14 @@ export function watchClaudeAgent(agent: Agent) {
   function answered(): void {
     void model.then((call) => call?.end());
     carried?.answered();
+    prompted?.answered();
+    input.answered();
   }
 
   function unanswered(how: (call: OpenCall) => void): void {
     void model.then((call) => call !== null && how(call));
     carried?.unanswered();
+    prompted?.unanswered();
   }
 
   /** The turn is over, and no hook says so: it was interrupted, broken off, or allowed no more. */
@@ -81,7 +76,10 @@ export function watchClaudeAgent(agent: Agent) {
   }
 
   const hooks = {
-    UserPromptSubmit: listen(() => ask("UserPromptSubmit")),
+    UserPromptSubmit: listen((said) => {
+      if (!isSubagent(said)) prompted = input.begins(said) ?? prompted;
+      return ask("UserPromptSubmit");
+    }),
     PreToolUse: listen((said) => {
       if (!isSubagent(said)) answered();
       return beginTool(said);
@@ -102,6 +100,7 @@ export function watchClaudeAgent(agent: Agent) {
     Stop: listen((said) => {
       answered();
       if (nudges.areWaiting() && said["stop_hook_active"] !== true) return ask("Stop");
+      input.stops();
       agent.idle();
       return {};
     }),
@@ -117,14 +116,26 @@ export function watchClaudeAgent(agent: Agent) {
   return {
     /** For `options.hooks`. */
     hooks,
-    /** The messages of `query()`, passed on as they are. */
-    async *watch<M extends object>(query: AsyncIterable<M>): AsyncGenerator<M, void> {
+    /**
+     * The messages of `query()`, passed on as they are. `streaming`: its prompt is a stream, and while the session is
+     * idle a nudge is a prompt of its own, with a result of its own.
+     */
+    async *watch<M extends object>(
+      query: AsyncIterable<M> & Streaming,
+      { streaming = false }: { readonly streaming?: boolean } = {},
+    ): AsyncGenerator<M, void> {
+      if (streaming) input.open(query);
       try {
         for await (const message of query) {
           if (messages.hear(message as unknown as Said) === "broken-off") breakOff();
+          if ("type" in message && message.type === "result" && input.isOver()) {
+            agent.idle(); // once more: the tokens that a result tells of are no work
+            input.offer();
+          }
           yield message;
         }
       } finally {
+        input.close();
         breakOff();
       }
     },
@@ -132,15 +143,3 @@ export function watchClaudeAgent(agent: Agent) {
     session: messages.session,
   };
 }
-
-/** Whatever goes wrong in here is none of Claude's business. */
-const listen = (hook: (said: Said) => Answer | Promise<Answer>): Hooks => [
-  {
-    hooks: [
-      async (said: Said) =>
-        Promise.resolve(said)
-          .then(hook)
-          .catch(() => ({})),
-    ],
-  },
-];

@@ -11,8 +11,8 @@ const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
 const { sharing, alone } = testsBesideTheCode(import.meta.dirname);
 const cores = Math.max(2, availableParallelism());
 
-/** They wait for processes and disks more than they compute: three at a time keep two cores busy. They begin when the unit tests have left the machine alone. */
-const waiting = { pool: "forks", maxWorkers: cores + 1, sequence: { groupOrder: 1 } } as const;
+/** They wait for processes and disks more than they compute: four at a time keep two cores busy. They begin when the unit tests have left the machine alone. */
+const waiting = { pool: "forks", maxWorkers: cores + 2, sequence: { groupOrder: 1 } } as const;
 
 /** Those that take longest begin first, so that nobody waits for a last one. */
 class LongestFirst extends BaseSequencer {

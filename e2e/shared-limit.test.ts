@@ -110,7 +110,7 @@ describe("a rate limit that is shared through Rouse", () => {
     await Promise.all(Array.from({ length: 60 }, (_, n) => rouse.takeFromRateLimit(`more-${n}`, used(3_600_000))));
     await expect(rouse.takeFromRateLimit("one-more", used(1))).rejects.toMatchObject({
       code: "rate-limit-refused",
-      retryable: true,
+      retryable: false,
       message: expect.stringMatching(/^there are too many rate limits \(100 begun by one, 1000 in all\)/),
     });
     expect((await rouse.takeFromRateLimit("long-0", used(3_600_000))).waitMs).toBeGreaterThan(0);

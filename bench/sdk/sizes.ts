@@ -2,22 +2,23 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { type Line, line } from "../report.ts";
 
-const sdk = "./packages/sdk/src";
+/** As it is published. */
+const sdk = "./packages/sdk/dist";
 const parts: Readonly<Record<string, readonly [ours: string, peer?: readonly [name: string, code: string]]>> = {
-  "heartbeats, steps, checkpoints, breakers (rouse.agent)": [`export { rouse } from "${sdk}/agent/index.ts";`],
+  "heartbeats, steps, checkpoints, breakers (rouse.agent)": [`export { rouse } from "${sdk}/agent.js";`],
   breaker: [
-    `export { createBreaker } from "${sdk}/index.ts";`,
+    `export { createBreaker } from "${sdk}/index.js";`,
     ["cockatiel", 'export { circuitBreaker, ConsecutiveBreaker, handleAll } from "cockatiel";'],
   ],
-  retry: [`export { retry } from "${sdk}/index.ts";`, ["p-retry", 'export { default } from "p-retry";']],
-  "retry and fetch": [`export { retry, fetchWithRetry } from "${sdk}/index.ts";`],
+  retry: [`export { retry } from "${sdk}/index.js";`, ["p-retry", 'export { default } from "p-retry";']],
+  "retry and fetch": [`export { retry, fetchWithRetry } from "${sdk}/index.js";`],
   "rate limit": [
-    `export { createRateLimit } from "${sdk}/index.ts";`,
+    `export { createRateLimit } from "${sdk}/index.js";`,
     ["rate-limiter-flexible", 'export { RateLimiterMemory, RateLimiterQueue } from "rate-limiter-flexible";'],
   ],
-  "rate limit that is shared": [`export { createSharedRateLimit } from "${sdk}/index.ts";`],
-  "context compaction": [`export { compactContext } from "${sdk}/index.ts";`],
-  everything: [`export * from "${sdk}/index.ts";`],
+  "rate limit that is shared": [`export { createSharedRateLimit } from "${sdk}/index.js";`],
+  "context compaction": [`export { compactContext } from "${sdk}/index.js";`],
+  everything: [`export * from "${sdk}/index.js";`],
 };
 
 /** What a program that is bundled gets of each part, minified and compressed. */

@@ -201,7 +201,6 @@ export const EscalationResult = z
   .meta({ id: "EscalationResult" });
 export type EscalationResult = z.infer<typeof EscalationResult>;
 
-/** An incident as it is shown. */
 /**
  * Why an agent that is down is not started yet. `breaker-open`: the last attempts failed; `cooldown` and `backoff`: the
  * pause between two restarts, two recoveries.
@@ -209,6 +208,7 @@ export type EscalationResult = z.infer<typeof EscalationResult>;
 export const RecoveryHold = z.enum(["cooldown", "backoff", "breaker-open", "frozen"]).meta({ id: "RecoveryHold" });
 export type RecoveryHold = z.infer<typeof RecoveryHold>;
 
+/** An incident as it is shown. */
 export const IncidentReport = z
   .object({
     id: z.string(),
